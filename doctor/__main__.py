@@ -1,0 +1,5 @@
+"""``python -m doctor``."""
+
+from doctor.cli import main
+
+main()

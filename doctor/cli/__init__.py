@@ -1,0 +1,51 @@
+"""The command line: parse, call, print, exit. No logic lives here."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+
+OWN_FAULT = 3  # exit code of a doctor that failed itself: the target was not examined
+
+
+def main() -> None:
+    """Run ``lora-doctor`` and leave with its exit code; never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # an ASCII terminal must not end the report
+    from doctor.cli import early
+
+    try:
+        early.begin(sys.argv[1:])
+        from doctor.cli.app import app
+
+        app(prog_name="lora-doctor")
+    except BrokenPipeError:
+        silence_output()
+        sys.exit(0)
+    except Exception as error:  # the doctor's own fault: one line and a crash file
+        sys.stderr.write(f"lora-doctor: its own fault: {type(error).__name__}: {error}\n{crash_file()}\n")
+        sys.exit(OWN_FAULT)
+    finally:
+        early.leave()
+
+
+def silence_output() -> None:
+    """Point standard output at nothing: whoever read it has gone, and Python flushes once more at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def crash_file() -> str:
+    """Write the traceback where it can be picked up; say where, or say it here if nowhere can be written."""
+    import traceback
+
+    text = traceback.format_exc()
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="lora-doctor-crash-", suffix=".txt", delete=False, encoding="utf-8"
+        ) as file:
+            file.write(text)
+        return f"what happened is in {file.name}; please attach it to an issue"
+    except OSError:
+        return text.strip().splitlines()[-2].strip()

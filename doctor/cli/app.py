@@ -1,0 +1,30 @@
+"""The commands by name."""
+
+from __future__ import annotations
+
+import typer
+
+from doctor.cli.check import check
+from doctor.cli.explain import explain
+from doctor.cli.report import report
+from doctor.cli.words import Command
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Finds the true cause of a broken LoRA or QLoRA environment and gives the command that cures it.",
+)
+for command in (check, explain, report):
+    app.command(cls=Command)(command)
+
+
+@app.callback(invoke_without_command=True)
+def version(show: bool = typer.Option(False, "--version", help="Print the doctor's version.")) -> None:
+    """Print the version where it is asked for."""
+    if show:
+        from doctor import __version__
+
+        typer.echo(f"lora-doctor {__version__}")
+        raise typer.Exit

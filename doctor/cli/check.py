@@ -1,0 +1,50 @@
+"""``lora-doctor check``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from doctor.cli import options
+from doctor.cli.early import take_up
+from doctor.cli.examination import Examination, chosen_target
+from doctor.cli.output import deliver, exit_code, is_animated, refuse, rendered, style_of
+from doctor.host import LocalHost
+from doctor.render.terminal import LiveTerminal
+
+
+def check(
+    python: options.Python = None,
+    all_environments: Annotated[
+        bool, typer.Option("--all-environments", help="Every interpreter found near here, one line each.")
+    ] = False,
+    quick: options.Quick = False,
+    timeout: options.Timeout = 180.0,
+    format: options.FormatOption = "terminal",
+    output: options.Output = None,
+    ignore: options.Ignore = None,
+    strict: options.Strict = False,
+    no_color: options.NoColor = False,
+) -> None:
+    """Examine this machine and the interpreter that trains."""
+    host = LocalHost()
+    style = style_of(host, None if output else sys.stdout, no_color)
+    if all_environments:
+        from doctor.cli.environments import check_all
+
+        if python:
+            refuse("--python and --all-environments exclude one another", "leave one of them out")
+        raise typer.Exit(check_all(host, format, output, ignore or (), strict, style))
+    target = chosen_target(host, python)
+    examination = Examination(take_up(host, target), quick=quick, stage_limit_s=timeout, ignore=ignore or ())
+    # A quick check that a program reads comes all at once: telling it bit by bit only costs time.
+    if format == "terminal" and output is None and (sys.stdout.isatty() or not quick):
+        live = examination.live = LiveTerminal(sys.stdout, animated=is_animated(host, sys.stdout), **style)
+        report = examination.run()
+        live.finish(report)
+    else:
+        report = examination.run()
+        deliver(rendered(report, format, style), output)
+    raise typer.Exit(exit_code(report, strict))

@@ -1,0 +1,48 @@
+"""The head start of ``check``: its children run while the command line's own library is imported.
+
+Importing typer takes as long as looking through a whole environment does. So the target is read off the
+arguments beforehand, and what was begun is taken up by the command if it comes to the same target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from doctor.host import LocalHost
+from doctor.probes import Looks
+from doctor.target import Target, TargetNotFound, find_target
+
+NOT_ONE_TARGET = ("-h", "--help", "--all-environments")
+_begun: list[Looks] = []
+
+
+def begin(arguments: Sequence[str]) -> None:
+    """Start looking at the target that the arguments of ``check`` name, where they plainly name one."""
+    if arguments[:1] != ["check"] or any(word in NOT_ONE_TARGET for word in arguments):
+        return
+    host = LocalHost()
+    try:
+        _begun.append(Looks(host, find_target(host, python_of(arguments))))
+    except TargetNotFound:
+        host.close()  # the command will say so
+
+
+def python_of(arguments: Sequence[str]) -> str | None:
+    """The value of ``--python``, None where it is not given."""
+    for index, word in enumerate(arguments):
+        if word == "--python":
+            return arguments[index + 1] if index + 1 < len(arguments) else None
+        if word.startswith("--python="):
+            return word.partition("=")[2]
+    return None
+
+
+def take_up(host: LocalHost, target: Target) -> Looks:
+    """The looks that were begun at this target, or new ones."""
+    return next((looks for looks in _begun if looks.target == target), None) or Looks(host, target)
+
+
+def leave() -> None:
+    """Kill what was begun and not taken up."""
+    for looks in _begun:
+        looks.host.close()

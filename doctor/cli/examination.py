@@ -1,0 +1,93 @@
+"""One live examination as the commands run it: begin the children early, judge, redact, tell as it goes."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from doctor.host import LocalHost
+from doctor.probes import Looks
+from doctor.target import Target, TargetNotFound, find_target
+
+if TYPE_CHECKING:
+    from doctor.facts import Facts
+    from doctor.findings import Report
+    from doctor.redact import Identity
+    from doctor.render.terminal import LiveTerminal
+
+
+class Examination:
+    """A target being examined. Nothing heavy is imported before its children run."""
+
+    def __init__(
+        self, looks: Looks, *, quick: bool, stage_limit_s: float, ignore: Sequence[str] = ()
+    ) -> None:
+        self.looks, self.host, self.target, self.ignore = looks, looks.host, looks.target, tuple(ignore)
+        looks.quick, looks.trial.stage_limit_s = quick, stage_limit_s
+        self.live: LiveTerminal | None = None
+        self._told: set[str] = set()
+
+    def run(self) -> Report:
+        """Gather and judge. Leaves no child behind, however it ends."""
+        from doctor.checkup import gather
+
+        try:
+            if self.live:
+                self.live.begin(
+                    f"Examining {self.redacted(self.target.executable)} ({self.target.chosen_by})"
+                )
+                self.looks.trial.on_stage = self.live.working
+                self.live.working("reading what is installed")
+            return self.judged(gather(self.looks, self.tell if self.live else None))
+        finally:
+            if self.live:
+                self.live.stop()
+            self.host.close()
+
+    def judged(self, facts: Facts) -> Report:
+        """The redacted report of facts."""
+        from doctor.diagnosis import diagnose
+        from doctor.findings import Subject
+        from doctor.redact import redact
+
+        subject = Subject("live", self.target.executable)
+        return redact(diagnose(facts, subject, self.ignore), self.identity())
+
+    def redacted(self, text: str) -> str:
+        """A text for the screen without names and secrets."""
+        from doctor.redact import redact_text
+
+        return redact_text(text, self.identity())
+
+    def identity(self) -> Identity:
+        """Whom no output may name."""
+        from doctor.redact import Identity
+
+        env = self.host.env
+        user = env.get("USER") or env.get("LOGNAME") or env.get("USERNAME") or ""
+        home = os.path.expanduser("~")
+        return Identity(home="" if home == "~" else home, user=user, host=socket.gethostname())
+
+    def tell(self, facts: Facts) -> None:
+        """Print each subject whose facts have just become known."""
+        from doctor.render.lines import LINES, is_settled, subject_line
+
+        settled = [line for line in LINES if line.title not in self._told and is_settled(line, facts)]
+        if settled and self.live:
+            report = self.judged(facts)
+            for line in settled:
+                self._told.add(line.title)
+                self.live.line(subject_line(line, report.facts, report.findings))
+            self.live.working("looking on")
+
+
+def chosen_target(host: LocalHost, python: str | None) -> Target:
+    """The target that is asked for or found. Leaves with 3 where there is none."""
+    from doctor.cli.output import EXIT_NOT_EXAMINED, refuse
+
+    try:
+        return find_target(host, python)
+    except TargetNotFound as error:
+        refuse(str(error), error.hint, EXIT_NOT_EXAMINED)

@@ -1,0 +1,82 @@
+"""Where a report goes: a stream that may be closed, narrow, dumb or a file; and the exit code it means."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+
+import typer
+
+from doctor.host import Host
+
+if TYPE_CHECKING:
+    from doctor.findings import Report
+
+EXIT_ERROR, EXIT_USAGE, EXIT_NOT_EXAMINED = 1, 2, 3
+
+
+def style_of(host: Host, stream: TextIO | None, no_color: bool) -> dict[str, Any]:
+    """How a stream can be written to: ``width``, ``color`` and ``unicode`` for the terminal renderer."""
+    terminal = bool(stream and stream.isatty())
+    dumb = host.env.get("TERM", "") in ("dumb", "unknown")
+    plain = no_color or "NO_COLOR" in host.env or dumb or not terminal
+    encoding = (getattr(stream, "encoding", None) or "ascii").lower()
+    stated = host.env.get("COLUMNS", "")
+    width = shutil.get_terminal_size().columns if terminal or stated.isdigit() else None
+    return {"width": width, "color": not plain, "unicode": "utf" in encoding and not dumb}
+
+
+def is_animated(host: Host, stream: TextIO | None) -> bool:
+    """May something move on this stream?"""
+    dumb = host.env.get("TERM", "") in ("dumb", "unknown", "")
+    return bool(stream and stream.isatty()) and not dumb and not host.env.get("CI")
+
+
+def rendered(report: Report, form: str, style: dict[str, Any]) -> str:
+    """A report in one of the formats, with a newline at its end."""
+    if form == "markdown":
+        from doctor.render import markdown
+
+        return markdown.render(report)
+    if form in ("json", "jsonl"):
+        from doctor.render import json_report
+
+        return json_report.render(report) if form == "json" else json_report.render_line(report)
+    from doctor.render import terminal
+
+    return terminal.render(report, **style)
+
+
+def deliver(text: str, output: str | None) -> None:
+    """Write to a file or to standard output. Leaves with 2 where the file cannot be written."""
+    text = text if text.endswith("\n") else text + "\n"
+    if output is None:
+        if sys.stdout is not None:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        return
+    try:
+        with open(os.path.expanduser(output), "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        refuse(
+            f"{output} cannot be written: {error.strerror}", "name a file that you may write with --output"
+        )
+
+
+def refuse(message: str, hint: str, code: int = EXIT_USAGE) -> NoReturn:
+    """End with one line of what is wrong and one of what to do."""
+    typer.echo(f"lora-doctor: {message}\n             {hint}", err=True)
+    raise typer.Exit(code)
+
+
+def exit_code(report: Report, strict: bool) -> int:
+    """0 no error finding, 1 at least one (strict: also warnings and gaps), 3 the target was not examined."""
+    if report.subject.kind == "live" and report.facts.interpreter is None:
+        return EXIT_NOT_EXAMINED
+    grave = ("error", "warning") if strict else ("error",)
+    # What does not apply here, such as a GPU that the machine lacks, is no gap in the examination.
+    gaps = [gap for gap in report.gaps if gap.kind != "not-applicable"] if strict else []
+    return EXIT_ERROR if gaps or any(finding.severity in grave for finding in report.findings) else 0

@@ -1,0 +1,49 @@
+"""Option values taken as they are, without pydantic.
+
+Recent releases of typer hand every value to pydantic, whose import takes longer than a whole quick check.
+Our options are words, one number and a choice, so this is all the conversion there is. Where typer keeps
+its conversion elsewhere, nothing is replaced and only the time is lost.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+
+class Words:
+    """Stands in for typer's own conversion of one parameter."""
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The value of an option or argument as the command wants it. Raises ``typer.BadParameter``."""
+        if value is None:
+            return () if param.multiple else None
+        if param.multiple:
+            return list(value)
+        choices = param.type_descriptor.choices
+        if choices and value not in choices:
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(choices)}.", ctx, param)
+        return number(value, param, ctx) if param.type_descriptor.annotation is float else value
+
+
+def number(value: Any, param: Any, ctx: Any) -> float:
+    """A positive, finite number. Raises ``typer.BadParameter``."""
+    try:
+        parsed = float(value)
+    except ValueError:
+        parsed = -1.0
+    if not 0 < parsed < float("inf"):
+        raise typer.BadParameter(f"{value!r} is not a positive number.", ctx, param)
+    return parsed
+
+
+class Command(TyperCommand):
+    """A command whose options are taken as they are."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for param in self.params:
+            if hasattr(param, "_runtime_param"):
+                param._runtime_param = Words()

@@ -1,0 +1,128 @@
+"""Part of the survey: what is installed, read from metadata alone. Runs inside the target."""
+
+import re
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+FIELDS = ("name", "version", "requires-dist", "requires-python")
+
+
+def normalise(name):
+    """The one spelling of a distribution's name (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def read_head(path):
+    """The header block of a METADATA file as {field: [values]}; raises OSError or UnicodeDecodeError."""
+    with open(path, "rb") as file:
+        text = file.read(1 << 20).decode("utf-8")
+    fields = {}
+    for line in text.replace("\r\n", "\n").split("\n\n", 1)[0].splitlines():
+        key, colon, value = line.partition(":")
+        if colon and key.lower() in FIELDS:
+            fields.setdefault(key.lower(), []).append(value.strip())
+    return fields
+
+
+def read_line(folder, name):
+    """The first line of a small file beside the metadata, "" where there is none."""
+    try:
+        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+            return file.readline().strip()
+    except OSError:
+        return ""
+
+
+def origin_of(folder):
+    """(URL or VCS origin, editable) from direct_url.json, PEP 610."""
+    try:
+        with open(os.path.join(folder, "direct_url.json"), encoding="utf-8") as file:
+            direct = json.load(file)
+        vcs = direct.get("vcs_info") or {}
+        prefix = vcs["vcs"] + "+" if vcs.get("vcs") else ""
+        suffix = "@" + vcs["commit_id"] if vcs.get("commit_id") else ""
+        editable = bool((direct.get("dir_info") or {}).get("editable"))
+        return prefix + str(direct.get("url", "")) + suffix, editable
+    except (OSError, ValueError, AttributeError, TypeError):
+        return "", False
+
+
+def metadata_file(folder):
+    """Where an installed distribution keeps its metadata: dist-info, egg-info, or one bare file."""
+    if not os.path.isdir(folder):
+        return folder
+    wheel_style = folder.endswith(".dist-info")
+    return os.path.join(folder, "METADATA" if wheel_style else "PKG-INFO")
+
+
+def read_distribution(site_folder, entry):
+    """One distribution as the fields of ``doctor.facts.Package``, its fault named where it is ill."""
+    folder = os.path.join(site_folder, entry)
+    stem = entry.rsplit(".", 1)[0]
+    name, _, version = stem.partition("-")
+    fields, fault = {}, ""
+    try:
+        fields = read_head(metadata_file(folder))
+        if not fields.get("version") or not fields.get("name"):
+            fault = "its METADATA names no " + ("version" if fields.get("name") else "name")
+    except OSError as error:
+        fault = "its METADATA cannot be read: " + (error.strerror or type(error).__name__)
+    except UnicodeDecodeError:
+        fault = "its METADATA is not text"
+    origin, editable = origin_of(folder)
+    return {
+        "name": normalise((fields.get("name") or [name])[0]),
+        "version": (fields.get("version") or [version.split("-")[0]])[0],
+        "location": site_folder,
+        "dist_info": folder,
+        "installer": read_line(folder, "INSTALLER").lower(),
+        "requires": [need for need in fields.get("requires-dist", []) if "extra ==" not in need],
+        "requires_python": (fields.get("requires-python") or [""])[0],
+        "editable": editable,
+        "origin": origin,
+        "fault": fault,
+    }
+
+
+def distributions(folders):
+    """Every distribution of every folder, in the order in which an import would meet them."""
+    found, leftovers = [], []
+    for folder in folders:
+        try:
+            entries = sorted(os.listdir(folder))
+        except OSError:
+            continue
+        leftovers += [entry for entry in entries if entry.startswith("~")]
+        endings = (".dist-info", ".egg-info")
+        found += [
+            read_distribution(folder, entry)
+            for entry in entries
+            if entry.endswith(endings) and not entry.startswith("~")
+        ]
+    return found, leftovers
+
+
+def search_folders():
+    """Every folder of ``sys.path`` that can hold distributions, each once."""
+    wanted = list(sys.path) + site_folders()
+    real = dict.fromkeys(os.path.abspath(entry) for entry in wanted if entry)
+    return [entry for entry in real if os.path.isdir(entry)]
+
+
+def closure(found, roots):
+    """Names of the roots and of all that they require, directly or not, among what is installed."""
+    needs = {}
+    for one in found:
+        names = [NAME.match(need) for need in one["requires"]]
+        needs.setdefault(one["name"], []).extend(normalise(name.group()) for name in names if name)
+    reached, queue = set(), [root for root in roots if root in needs]
+    while queue:
+        name = queue.pop()
+        if name not in reached:
+            reached.add(name)
+            queue += [need for need in needs[name] if need in needs]
+    return reached
+
+
+FOUND, LEFTOVERS = distributions(search_folders())
+STACK_CLOSURE = closure(FOUND, CONFIG["stack"])
+emit({"section": "packages", "found": FOUND, "leftovers": LEFTOVERS, "closure": sorted(STACK_CLOSURE)})

@@ -1,0 +1,55 @@
+"""Part of the survey: files that are imported in place of an installed package."""
+
+
+def provider(folder, module):
+    """The path under one folder that ``import module`` would take, None where it has none.
+
+    A folder without ``__init__.py`` provides nothing as long as a regular package follows.
+    """
+    for path in (os.path.join(module, "__init__.py"), module + ".py"):
+        if os.path.isfile(os.path.join(folder, path)):
+            return os.path.join(folder, path)
+    return None
+
+
+def suspects():
+    """Folders that stand before the site folders on ``sys.path``, each with its name in a report."""
+    entries = [(os.getcwd(), "working folder")] if LOCAL_ENTRIES else []
+    stated = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    entries += [(os.path.abspath(entry), "PYTHONPATH") for entry in stated]
+    if site.ENABLE_USER_SITE:
+        entries.append((os.path.abspath(site.getusersitepackages()), "user site"))
+    return entries
+
+
+def is_own_checkout(folder, found):
+    """Is this folder itself one of the sources that are installed editable?"""
+    origins = [one["origin"] for one in found if one["editable"]]
+    return any(origin.startswith("file://") and folder.startswith(origin[7:]) for origin in origins)
+
+
+def hidden_by(folder, entry, modules, homes):
+    """The modules that one folder takes from the package that holds them."""
+    for module in sorted(modules):
+        path = provider(folder, module)
+        if path and folder not in homes.get(module, ()):
+            yield {"module": module, "path": path, "entry": entry}
+
+
+def shadows(found, names):
+    """Every module of the stack, or of the standard library, that another file hides."""
+    homes = {}
+    for one in found:
+        if one["name"] in names and not one["editable"]:
+            for module in MODULES[one["name"]]:
+                homes.setdefault(module, []).append(one["location"])
+    standard = set(getattr(sys, "stdlib_module_names", ())) - {"__main__"}
+    rows = []
+    for folder, entry in suspects():
+        if not is_own_checkout(folder, found):
+            watched = set(homes) if entry == "user site" else set(homes) | standard
+            rows += hidden_by(folder, entry, watched, homes)
+    return rows
+
+
+emit({"section": "shadows", "shadows": shadows(FOUND, STACK_CLOSURE)})

@@ -1,0 +1,87 @@
+"""Fixes in the words of the target's own interpreter and installer, never a bare ``pip``."""
+
+from __future__ import annotations
+
+import os
+
+from doctor.facts import Facts, Interpreter
+from doctor.findings import Fix
+
+Command = tuple[str, ...]
+
+
+def installer_of(facts: Facts, package: str = "") -> str:
+    """ "conda", "uv" or "pip": what put the package there, else what put most of the rest there."""
+    installed = facts.packages.installed if facts.packages else {}
+    known = installed.get(package)
+    if known and known.installer in ("conda", "uv", "pip"):
+        return known.installer
+    made_by = [one.installer for one in installed.values()]
+    interpreter = facts.interpreter
+    if made_by.count("uv") > made_by.count("pip"):
+        return "uv"
+    if interpreter and interpreter.kind == "conda" and made_by.count("conda") > made_by.count("pip"):
+        return "conda"
+    return "pip"
+
+
+def install_commands(
+    facts: Facts, requirements: tuple[str, ...], installer: str, again: bool
+) -> tuple[Command, ...]:
+    """The commands that install requirements; ``again`` also where they are there already."""
+    interpreter = facts.interpreter
+    python = interpreter.executable if interpreter else "python"
+    names = [requirement.split("=")[0].split(">")[0].split("<")[0].strip() for requirement in requirements]
+    flags: Command
+    if installer == "conda" and interpreter:
+        flags = ("--force-reinstall",) if again else ()
+        return (("conda", "install", "-p", interpreter.prefix, *flags, *requirements),)
+    if installer == "uv":
+        flags = tuple(part for name in names for part in ("--reinstall-package", name)) if again else ()
+        return (("uv", "pip", "install", "--python", python, *flags, *requirements),)
+    flags = ("--force-reinstall", "--no-deps") if again else ()
+    pip = (python, "-m", "pip", "install", *flags, *requirements)
+    return (pip,) if interpreter is None or interpreter.has_pip else ((python, "-m", "ensurepip"), pip)
+
+
+def install(facts: Facts, title: str, *requirements: str, again: bool = False, options: Command = ()) -> Fix:
+    """A fix that installs. An interpreter that must not be changed gets a virtual environment instead."""
+    interpreter = facts.interpreter
+    if interpreter and interpreter.externally_managed:
+        return in_new_environment(interpreter, title, (*options, *requirements))
+    first = requirements[0].split("=")[0].split(">")[0].split("<")[0].strip() if requirements else ""
+    commands = install_commands(facts, requirements, installer_of(facts, first), again)
+    *before, last = commands
+    return Fix(title, (*before, (*last, *options)), "environment", verified=False)
+
+
+def in_new_environment(interpreter: Interpreter, title: str, arguments: Command) -> Fix:
+    """The way out of an interpreter that belongs to the system (PEP 668)."""
+    python = os.path.join(".venv", "bin", "python")
+    commands = (
+        (interpreter.executable, "-m", "venv", ".venv"),
+        (python, "-m", "pip", "install", *arguments),
+    )
+    return Fix(f"{title}, in an environment of its own", commands, "environment", verified=False)
+
+
+def uninstall(facts: Facts, title: str, *packages: str) -> Fix:
+    """A fix that takes packages away."""
+    python = facts.interpreter.executable if facts.interpreter else "python"
+    if installer_of(facts, packages[0]) == "uv":
+        return Fix(title, (("uv", "pip", "uninstall", "--python", python, *packages),), verified=False)
+    return Fix(title, ((python, "-m", "pip", "uninstall", "-y", *packages),), verified=False)
+
+
+def set_variable(title: str, name: str, value: str | None) -> Fix:
+    """A fix that sets an environment variable, or unsets it where the value is None."""
+    command = ("unset", name) if value is None else ("export", f"{name}={value}")
+    return Fix(title, (command,), "setting")
+
+
+def reinstall(facts: Facts, package: str, version: str = "") -> Fix:
+    """A fix that lays the same release of a package down anew."""
+    version = version or facts.version_of(package) or ""
+    # A local label ("2.13.0+cpu") names a build that the default index does not hold.
+    requirement = f"{package}=={version}" if version and "+" not in version else package
+    return install(facts, f"Reinstall {package}", requirement, again=True)

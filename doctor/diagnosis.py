@@ -1,0 +1,167 @@
+"""Facts -> Report. Judging is pure: no file, no process, no clock, no network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from doctor import __version__
+from doctor.facts import Facts
+from doctor.failures import failure_text, first_cause, points_at
+from doctor.findings import (
+    CONFIDENCES,
+    SEVERITIES,
+    Evidence,
+    Finding,
+    NotJudged,
+    Report,
+    Subject,
+    Verdict,
+)
+from doctor.matrix.rows import reviewed
+from doctor.matrix.rules import matrix_rules
+from doctor.rules import Rule, code_rules
+
+# What stands on what: the cure of an earlier subject comes first.
+LAYERS = (
+    *("python", "system", "driver", "gpu", "rocm", "cuda", "torch", "numpy", "triton", "bitsandbytes"),
+    *("tokenizers", "huggingface-hub", "accelerate", "transformers", "datasets", "peft", "trl", "smoke"),
+)
+# Findings that say only that a stage failed: whatever explains the failure comes in their place.
+FAILURES = ("import-failed", "import-crashed", "import-hung", "stage-failed")
+
+
+def all_rules() -> tuple[Rule, ...]:
+    """The rules written as code, then those that are rows of the matrix."""
+    return code_rules() + matrix_rules()
+
+
+def diagnose(facts: Facts, subject: Subject, ignore: Sequence[str] = ()) -> Report:
+    """Judge facts by every rule, fold symptoms into their causes, and order what is left."""
+    rules = all_rules()
+    found, not_judged = judge(facts, rules)
+    kept = [finding for finding in found if not finding.id.startswith(tuple(ignore))] if ignore else found
+    findings = ordered(fold(kept, facts, symptoms_by_id(rules)))
+    to_cure = [finding for finding in findings if finding.severity != "note"]
+    return Report(
+        tool_version=__version__,
+        matrix_reviewed=str(reviewed()["date"]),
+        subject=subject,
+        verdict=verdict(findings, facts),
+        primary=to_cure[0].id if to_cure else None,
+        findings=tuple(findings),
+        gaps=facts.gaps,
+        not_judged=tuple(not_judged),
+        facts=facts,
+    )
+
+
+def judge(facts: Facts, rules: Iterable[Rule]) -> tuple[list[Finding], list[NotJudged]]:
+    """The findings of every rule that can be asked, and the rules that lack a fact."""
+    findings: list[Finding] = []
+    not_judged: list[NotJudged] = []
+    for rule in rules:
+        missing = tuple(need for need in rule.needs if getattr(facts, need) is None)
+        if missing:
+            not_judged.append(NotJudged(rule.id, missing))
+            continue
+        try:
+            findings += [rule.finding(hit) for hit in rule.judge(facts)]
+        except Exception as error:  # one rule's fault must not silence the others
+            findings.append(crashed(rule, error))
+    return findings, not_judged
+
+
+def crashed(rule: Rule, error: Exception) -> Finding:
+    """The doctor's own trouble with one rule, as a finding."""
+    return Finding(
+        id="doctor/rule-crashed",
+        severity="warning",
+        confidence="confirmed",
+        title=f"The rule {rule.id} of this doctor failed, so that fault was not judged",
+        evidence=(Evidence("rule", f"{type(error).__name__}: {error}"),),
+    )
+
+
+def symptoms_by_id(rules: Iterable[Rule]) -> dict[str, tuple[str, ...]]:
+    """What people see of each fault; several rows may carry one id."""
+    symptoms: dict[str, tuple[str, ...]] = {}
+    for rule in rules:
+        symptoms[rule.id] = symptoms.get(rule.id, ()) + rule.symptoms
+    return symptoms
+
+
+def fold(findings: Sequence[Finding], facts: Facts, symptoms: dict[str, tuple[str, ...]]) -> list[Finding]:
+    """Put each failure beneath the finding that explains it; failures of one cause beneath the first."""
+    causes = [finding for finding in findings if not is_failure(finding)]
+    failures = [finding for finding in findings if is_failure(finding)]
+    beneath: dict[int, list[Finding]] = {}
+    roots: dict[str, Finding] = {}
+    for failure in failures:
+        cause = next((one for one in causes if explains(one, failure, facts, symptoms)), None)
+        root = cause or roots.setdefault(cause_of(failure, facts), failure)
+        if root is not failure:
+            beneath.setdefault(id(root), []).append(failure)
+    alone = [failure for failure in failures if failure in roots.values()]
+    return [with_symptoms(one, beneath.get(id(one), ())) for one in causes + alone]
+
+
+def is_failure(finding: Finding) -> bool:
+    """Does a finding say only that a stage failed?"""
+    return finding.id.endswith(FAILURES)
+
+
+def cause_of(failure: Finding, facts: Facts) -> str:
+    """The first cause of the stage that a failure speaks of."""
+    run = facts.trial.run_of(failure.breaks[0]) if facts.trial else None
+    return first_cause(run.failure) if run and run.failure else failure.id
+
+
+def explains(cause: Finding, failure: Finding, facts: Facts, symptoms: dict[str, tuple[str, ...]]) -> bool:
+    """Is this failure a symptom of that cause: by its known words, or because it points at its package?"""
+    run = facts.trial.run_of(failure.breaks[0]) if facts.trial else None
+    if run is None or cause.severity == "note":
+        return False
+    text = failure_text(run)
+    if any(symptom in text for symptom in symptoms.get(cause.id, ())):
+        return True
+    installed = facts.packages.installed if facts.packages else {}
+    subjects = {evidence.subject for evidence in cause.evidence} if is_about_files(cause) else set()
+    return any(points_at(run, installed.get(name), name) for name in subjects)
+
+
+def is_about_files(finding: Finding) -> bool:
+    """Does a finding speak of the state of a package on disk, so that any failure in it is its symptom?"""
+    return finding.id.startswith("python/") or finding.id.split("/")[1].startswith("native-library")
+
+
+def with_symptoms(finding: Finding, symptoms: Sequence[Finding]) -> Finding:
+    """A finding with what it explains beneath it; a cause that bites is an error, and confirmed."""
+    if not symptoms:
+        return finding
+    fields = {name: getattr(finding, name) for name in finding.__struct_fields__}
+    breaks = dict.fromkeys((*finding.breaks, *(stage for one in symptoms for stage in one.breaks)))
+    fields.update(symptoms=tuple(symptoms), breaks=tuple(breaks), severity="error", confidence="confirmed")
+    return Finding(**fields)
+
+
+def ordered(findings: Iterable[Finding]) -> list[Finding]:
+    """What to cure first: errors, then what was seen to bite, then by what stands on what."""
+
+    def place(finding: Finding) -> tuple[int, bool, int, int, str]:
+        subject = finding.id.split("/")[0]
+        layer = LAYERS.index(subject) if subject in LAYERS else len(LAYERS)
+        rank = SEVERITIES.index(finding.severity), not finding.symptoms
+        return (*rank, layer, CONFIDENCES.index(finding.confidence), finding.id)
+
+    return sorted(findings, key=place)
+
+
+def verdict(findings: Sequence[Finding], facts: Facts) -> Verdict:
+    """What the findings say of the environment; faults of a script or a plan leave it healthy."""
+    about = [finding for finding in findings if not finding.id.startswith(("script/", "workload/"))]
+    severities = {finding.severity for finding in about}
+    if "error" in severities and facts.interpreter is not None:
+        return "broken"
+    if facts.packages is None:
+        return "undetermined"
+    return "impaired" if "warning" in severities else "healthy"

@@ -1,0 +1,283 @@
+"""Every fact type: the dictionary of the domain.
+
+Facts hold what was seen, as plain values; what it means is decided in ``rules``. A field of
+:class:`Facts` is None exactly when one :class:`Gap` says why it could not be had. Units are in the
+names: ``_bytes``, ``_s``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+Stage = Literal[
+    "install",
+    "import-torch",
+    "import-transformers",
+    "import-peft",
+    "import-accelerate",
+    "import-bitsandbytes",
+    "import-trl",
+    "see-gpu",
+    "load-4bit",
+    "lora-step",
+    "qlora-step",
+    "trainer-step",
+    "sft-step",
+    "save-load",
+    "multi-gpu",
+]
+
+
+class Fact(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all facts: immutable, compared by value, written to JSON and read back as it is."""
+
+
+class Gap(Fact, frozen=True, kw_only=True):
+    """A fact that could not be had: which one, in which of three ways, and why."""
+
+    about: str
+    kind: Literal["failed", "not-asked", "not-applicable"]
+    reason: str
+
+
+class System(Fact, frozen=True, kw_only=True):
+    """The machine below the interpreter."""
+
+    os: str  # "linux", "darwin", "win32"
+    name: str  # "Debian GNU/Linux 12 (bookworm)"
+    kernel: str
+    arch: str  # "x86_64", "aarch64", "arm64"
+    libc: str | None  # "glibc 2.36"; None where the system has none that is versioned
+    cpu: str
+    cpu_count: int
+    ram_total_bytes: int
+    ram_available_bytes: int
+    disk_free_bytes: int  # of the temporary folder, where the trial saves its model
+    shared_memory_bytes: int | None  # size of /dev/shm; None where the system has none
+    container: str | None  # "docker", "podman", "kubernetes", "lxc"; None outside one
+    wsl: bool
+
+
+class Driver(Fact, frozen=True, kw_only=True):
+    """The NVIDIA driver. ``cuda_version`` is the newest CUDA it offers, not torch's CUDA."""
+
+    version: str  # "535.104.05"
+    cuda_version: str | None  # "12.2"
+    source: Literal["nvml", "nvidia-smi", "kernel"]
+    # What each witness said, where they differ: {"nvml": "535.104.05", "nvidia-smi": "470.42"}
+    disagreement: Mapping[str, str] = {}
+
+
+class DriverSigns(Fact, frozen=True, kw_only=True):
+    """What each witness of a driver said where it did not simply answer, and what the bus shows."""
+
+    nvml_error: str = ""  # "Driver/library version mismatch"; "" where NVML answered
+    nvml_code: int | None = None  # the number of that error in nvml.h
+    smi_error: str = ""  # what nvidia-smi printed in place of an answer
+    kernel_version: str = ""  # of the loaded kernel module, from /proc/driver/nvidia/version
+    bus_gpus: int = 0  # NVIDIA display devices on the PCI bus
+
+
+class Gpu(Fact, frozen=True, kw_only=True):
+    """One NVIDIA GPU as the driver numbers it (NVML index, not CUDA ordinal)."""
+
+    index: int
+    name: str
+    compute_capability: str | None  # "8.9"
+    memory_total_bytes: int
+    memory_free_bytes: int | None
+
+
+class Interpreter(Fact, frozen=True, kw_only=True):
+    """The target: the Python that trains."""
+
+    executable: str
+    version: str  # "3.11.7"
+    implementation: str  # "CPython"
+    prefix: str
+    base_prefix: str
+    kind: Literal["venv", "conda", "system"]
+    site_folders: tuple[str, ...]
+    user_site: str | None  # None where Python leaves it out
+    externally_managed: bool
+    has_pip: bool
+    writable: bool  # may this user install into it
+    noise: str  # what the interpreter prints before it runs anything
+
+
+class Package(Fact, frozen=True, kw_only=True):
+    """One installed distribution, read from its metadata and not imported."""
+
+    name: str  # normalised: "huggingface-hub"
+    version: str  # "" where its metadata does not say
+    location: str  # the folder that holds its dist-info
+    installer: str  # "pip", "uv", "conda"; "" where it is not recorded
+    requires: tuple[str, ...] = ()  # PEP 508, those of extras left out
+    requires_python: str = ""
+    modules: tuple[str, ...] = ()  # top-level import names
+    editable: bool = False
+    origin: str = ""  # VCS or URL it was installed from
+    fault: str = ""  # why its metadata cannot be read; "" where it can
+
+
+class FileFault(Fact, frozen=True, kw_only=True):
+    """Files of one distribution that are not as its RECORD says."""
+
+    package: str
+    version: str
+    missing: tuple[str, ...] = ()  # at most FILES_NAMED of them, relative to the site folder
+    altered: tuple[str, ...] = ()  # another size, or another hash
+    missing_count: int = 0
+    altered_count: int = 0
+    truncated: tuple[str, ...] = ()  # shared objects shorter than recorded: loading one may kill
+
+
+class FileCheck(Fact, frozen=True, kw_only=True):
+    """Installed code held against RECORD: by size, or by the hash of its shared objects as well."""
+
+    checked: int  # files
+    hashed: int  # shared objects whose SHA-256 was computed
+    faults: tuple[FileFault, ...] = ()
+    without_record: tuple[str, ...] = ()  # packages that could not be held against anything
+
+
+class Duplicate(Fact, frozen=True, kw_only=True):
+    """One distribution registered twice."""
+
+    package: str
+    versions: tuple[str, ...]
+    locations: tuple[str, ...]  # the dist-info folders
+
+
+class Shadow(Fact, frozen=True, kw_only=True):
+    """A file or folder that is imported in place of an installed package."""
+
+    module: str
+    path: str
+    entry: Literal["working folder", "PYTHONPATH", "user site"]
+
+
+class Packages(Fact, frozen=True, kw_only=True):
+    """All that is installed in the target."""
+
+    installed: Mapping[str, Package]
+    duplicates: tuple[Duplicate, ...] = ()
+    shadows: tuple[Shadow, ...] = ()
+    leftovers: tuple[str, ...] = ()  # "~ransformers": the rest of an interrupted uninstall
+
+
+class TorchBuild(Fact, frozen=True, kw_only=True):
+    """torch as its files describe it, nothing imported."""
+
+    version: str  # "2.13.0+cpu"
+    cuda_version: str | None  # torch's CUDA: "12.6"; None for a CPU build
+    hip_version: str | None
+    variant: str  # "cpu", "cu126", "rocm6.4", "unknown"
+
+
+class BitsandbytesBuild(Fact, frozen=True, kw_only=True):
+    """bitsandbytes as its files describe it, nothing imported."""
+
+    version: str
+    libraries: tuple[str, ...]  # file names: "libbitsandbytes_cuda126.so"
+    expected: str | None  # what it should choose here; None where that cannot be told
+    override: str | None  # BNB_CUDA_VERSION
+
+
+class TorchRuntime(Fact, frozen=True, kw_only=True):
+    """torch as it answers once imported."""
+
+    version: str
+    file: str
+    cuda_version: str | None
+    hip_version: str | None
+    arch_list: tuple[str, ...]  # ("sm_80", "sm_90", "compute_90"); empty for a CPU build
+    cuda_available: bool | None = None  # None where the look for GPUs did not end
+    device_count: int | None = None
+    cuda_error: str = ""  # what torch.cuda.init said; "" where it was content or not asked
+    devices: tuple[str, ...] = ()  # names in CUDA order
+    capabilities: tuple[str, ...] = ()  # "8.9" in CUDA order
+    bf16: bool | None = None  # bfloat16 without emulation on cuda:0; None without a GPU
+
+
+class BitsandbytesRuntime(Fact, frozen=True, kw_only=True):
+    """bitsandbytes as it answers once imported."""
+
+    version: str
+    file: str
+    library: str | None  # file name of the object that is mapped; None: none, by fallback
+    mapped: tuple[str, ...]  # CUDA libraries mapped beside it
+    handle: str  # the class that stands for the library: an error mock means there is none
+
+
+class Proof(Fact, frozen=True, kw_only=True):
+    """One claim of the trial that was measured."""
+
+    name: str  # "nf4-error-band"
+    holds: bool
+    seen: str
+    wanted: str
+
+
+class Failure(Fact, frozen=True, kw_only=True):
+    """How a stage failed, in the words of what failed."""
+
+    kind: Literal["raised", "died", "hung"]
+    # From the first cause to the exception that surfaced: ("ImportError", "cannot import ...")
+    chain: tuple[tuple[str, str], ...] = ()
+    signal: str = ""  # "SIGBUS", where the process was killed
+    modules: tuple[str, ...] = ()  # top-level modules on the stack, innermost last
+    frames: tuple[str, ...] = ()  # the innermost frames, "file:line in function"
+    deadline_s: float = 0.0
+
+
+class StageRun(Fact, frozen=True, kw_only=True):
+    """One stage of the trial as it went."""
+
+    stage: Stage
+    outcome: Literal["ok", "failed", "blocked"]
+    seconds: float = 0.0
+    peak_bytes: int = 0  # of the process, at the end of the stage
+    failure: Failure | None = None
+    blocked_by: str = ""  # the stage that had to pass first
+    proofs: tuple[Proof, ...] = ()
+    noise: str = ""  # what the libraries printed meanwhile
+
+
+class Trial(Fact, frozen=True, kw_only=True):
+    """The import tests and the 4-bit LoRA run, stage by stage, and what they showed."""
+
+    device: str | None  # "cuda:0", "cpu"; None where it did not come so far
+    runs: tuple[StageRun, ...]
+
+    def run_of(self, stage: str) -> StageRun | None:
+        """The run of one stage, None where it was not tried."""
+        return next((run for run in self.runs if run.stage == stage), None)
+
+
+class Facts(Fact, frozen=True, kw_only=True):
+    """All that is known of one environment, in the order in which it is found out."""
+
+    system: System | None = None
+    environment: Mapping[str, str] | None = None  # variables of an allow-list
+    driver_signs: DriverSigns | None = None
+    driver: Driver | None = None
+    gpus: tuple[Gpu, ...] | None = None
+    interpreter: Interpreter | None = None
+    packages: Packages | None = None
+    files: FileCheck | None = None
+    torch: TorchBuild | None = None
+    bitsandbytes: BitsandbytesBuild | None = None
+    torch_runtime: TorchRuntime | None = None
+    bitsandbytes_runtime: BitsandbytesRuntime | None = None
+    trial: Trial | None = None
+    hashes: FileCheck | None = None
+    gaps: tuple[Gap, ...] = ()
+
+    def version_of(self, package: str) -> str | None:
+        """The installed version of a distribution, None where it is absent or not known."""
+        found = self.packages.installed.get(package) if self.packages else None
+        return found.version if found and found.version else None

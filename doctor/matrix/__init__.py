@@ -1,0 +1,1 @@
+"""compat_matrix -> rules and queries."""

@@ -1,0 +1,129 @@
+"""Rows of the matrix as rules: a row's terms are held against the facts, its texts fill the finding."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from doctor.cures import install, set_variable, uninstall
+from doctor.facts import Facts
+from doctor.failures import all_failure_text
+from doctor.findings import Confidence, Evidence, Fix
+from doctor.matrix.rows import PLATFORM_SUBJECTS, Remedy, Row, Term, load_rows
+from doctor.rules import Hit, Rule
+from doctor.versions import comparable
+
+# The field of Facts that each subject of a term is read from.
+FIELDS = {
+    "python": "interpreter",
+    "driver": "driver",
+    "torch.cuda": "torch",
+    "gpu.compute-capability": "gpus",
+    "glibc": "system",
+    "os": "system",
+    "arch": "system",
+}
+
+
+@cache
+def matrix_rules() -> tuple[Rule, ...]:
+    """Every live row as a rule."""
+    return tuple(rule_of(row) for row in load_rows() if not row.withdrawn)
+
+
+def rule_of(row: Row) -> Rule:
+    """One row as a rule."""
+    needs = tuple(dict.fromkeys(FIELDS.get(subject, "packages") for subject in row.when))
+    page = f"{row.title}\n\nWhy: {row.why}\n\nReferences: {' '.join(row.references)}"
+    return Rule(row.id, row.severity, needs, row.breaks, row.symptoms, page, lambda facts: judge(row, facts))
+
+
+def judge(row: Row, facts: Facts) -> Iterator[Hit]:
+    """One hit where all terms hold and the trial did not show the contrary."""
+    values = {subject: value_of(facts, subject) for subject in row.when}
+    if all(holds(term, values[subject]) for subject, term in row.when.items()) and not is_refuted(row, facts):
+        yield Hit(
+            title=filled(row.title, values),
+            why=" ".join(row.why.split()),
+            evidence=tuple(evidence(subject, term, values[subject]) for subject, term in row.when.items()),
+            fixes=tuple(cure(row, remedy, facts) for remedy in row.fix),
+            confidence=confidence(row, facts, values),
+        )
+
+
+def filled(title: str, values: Mapping[str, str | None]) -> str:
+    """A title with each {subject} replaced by what was seen of it."""
+    return re.sub(r"\{([^}]*)\}", lambda name: values.get(name[1]) or "", title)
+
+
+def value_of(facts: Facts, subject: str) -> str | None:
+    """What the facts say of a subject; None where it is absent."""
+    if subject not in PLATFORM_SUBJECTS:
+        return facts.version_of(subject)
+    libc = (facts.system.libc or "") if facts.system else ""
+    values: Mapping[str, str | None] = {
+        "python": facts.interpreter.version if facts.interpreter else None,
+        "driver": facts.driver.version if facts.driver else None,
+        "torch.cuda": facts.torch.cuda_version if facts.torch else None,
+        "gpu.compute-capability": facts.gpus[0].compute_capability if facts.gpus else None,
+        "glibc": libc.removeprefix("glibc ") if libc.startswith("glibc") else None,
+        "os": facts.system.os if facts.system else None,
+        "arch": facts.system.arch if facts.system else None,
+    }
+    return values[subject]
+
+
+def holds(term: Term, value: str | None) -> bool:
+    """Does one term hold for one value?"""
+    if term.absent or value is None:
+        return term.absent and value is None
+    return value in term.one_of if term.one_of else term.interval.contains(value)
+
+
+def is_refuted(row: Row, facts: Facts) -> bool:
+    """Did every stage that the row says breaks run here and pass? Then what was seen outweighs it."""
+    if facts.trial is None or not row.breaks:
+        return False
+    runs = [facts.trial.run_of(stage) for stage in row.breaks]
+    return all(run is not None and run.outcome == "ok" for run in runs)
+
+
+def evidence(subject: str, term: Term, value: str | None) -> Evidence:
+    """One sentence a term, generated, so that it cannot disagree with the condition."""
+    if term.absent:
+        return Evidence(subject, "not installed", "any release")
+    if term.one_of:
+        return Evidence(subject, value or "")
+    return Evidence(subject, value or "", f"affected: {term.interval}")
+
+
+def confidence(row: Row, facts: Facts, values: Mapping[str, str | None]) -> Confidence:
+    """Confirmed where its symptom was seen here; possible where a bound is not sure for this release."""
+    text = all_failure_text(facts)
+    if any(symptom in text for symptom in row.symptoms):
+        return "confirmed"
+    sure = all(
+        comparable(value) is None or term.interval.is_sure(value)
+        for subject, term in row.when.items()
+        if (value := values[subject])
+    )
+    return "likely" if sure else "possible"
+
+
+def cure(row: Row, remedy: Remedy, facts: Facts) -> Fix:
+    """A remedy in the words of the target's installer; its versions fall out of the terms."""
+    if remedy.upgrade:
+        bound = row.when[remedy.upgrade].fixed
+        return install(facts, f"Upgrade {remedy.upgrade} to {bound} or newer", f"{remedy.upgrade}>={bound}")
+    if remedy.downgrade:
+        bound = row.when[remedy.downgrade].introduced
+        return install(facts, f"Go back to {remedy.downgrade} below {bound}", f"{remedy.downgrade}<{bound}")
+    if remedy.install:
+        return install(facts, f"Install {remedy.install}", remedy.install)
+    if remedy.uninstall:
+        return uninstall(facts, f"Uninstall {remedy.uninstall}", remedy.uninstall)
+    if remedy.set:
+        name, _, value = remedy.set.partition("=")
+        return set_variable(f"Set {name}", name, value)
+    return Fix(remedy.system or "", scope="system")

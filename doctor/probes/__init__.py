@@ -1,0 +1,112 @@
+"""One module fills one field of ``Facts`` from the live machine; :class:`Looks` is what they share.
+
+The children whose answers probes read are started together, before anything heavy is imported here,
+and awaited by the first probe that asks. This module therefore imports no fact type.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from doctor.collectors import SURVEY, Collected, collect, program
+from doctor.host import Completed, Host, Patience
+from doctor.smoke.trial import Trial
+from doctor.stack import STACK
+from doctor.target import Target
+
+T = TypeVar("T")
+
+SURVEY_PATIENCE = Patience(limit_s=60.0, idle_s=15.0)
+DRIVER_PATIENCE = Patience(limit_s=10.0)
+SMI_QUERY = "index,name,driver_version,memory.total,memory.free,compute_cap"
+
+
+class Later(Generic[T]):
+    """Work that runs beside ours until its result is asked for."""
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self._work = work
+        self._outcome: T | BaseException | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._outcome = self._work()
+        except Exception as error:  # handed to whoever asks for the result
+            self._outcome = error
+
+    def result(self) -> T:
+        """Wait, then hand over the result or raise what the work raised."""
+        self._thread.join()
+        if isinstance(self._outcome, BaseException):
+            raise self._outcome
+        return self._outcome  # type: ignore[return-value]
+
+
+class Smi(NamedTuple):
+    """Two answers of nvidia-smi: its plain table and a query of named fields."""
+
+    table: Completed
+    query: Completed
+
+
+class Looks:
+    """The looks at one target that probes share."""
+
+    def __init__(self, host: Host, target: Target) -> None:
+        self.host, self.target = host, target
+        self.quick = False  # leave out the trial and the hashes
+        self.survey = Later(lambda: self._survey(hashes=False))
+        self.nvml = Later(self._nvml)
+        self.smi = Later(self._smi)
+        self._hashes: Later[Collected] | None = None
+        self.trial = Trial(host, target)
+        self._trial_run: Later[None] | None = None
+
+    def stage(self, name: str) -> dict[str, Any] | None:
+        """Wait for the outcome of one stage of the trial, which begins when first asked for."""
+        self._trial_run = self._trial_run or Later(self._try)
+        return self.trial.outcome_of(name)
+
+    def whole_trial(self) -> Trial:
+        """Wait for all stages; raises what broke the trial off."""
+        self._trial_run = self._trial_run or Later(self._try)
+        self._trial_run.result()
+        return self.trial
+
+    def _try(self) -> None:
+        survey = self.survey.result()
+        packages = survey.section("packages") or {}
+        installed = {one["name"] for one in packages.get("found", ())}
+        folders = (survey.section("interpreter") or {}).get("site_folders", ())
+        self.trial.run(installed, folders)
+
+    @property
+    def hashes(self) -> Later[Collected]:
+        """The survey once more, with the hashes of shared objects: seconds, so only when asked."""
+        self._hashes = self._hashes or Later(lambda: self._survey(hashes=True))
+        return self._hashes
+
+    def _survey(self, hashes: bool) -> Collected:
+        config = {"stack": STACK, "hash": hashes}
+        text, executable = program(SURVEY), self.target.executable
+        return collect(self.host, executable, text, config, patience=SURVEY_PATIENCE)
+
+    def _nvml(self) -> Collected:
+        text = program(("nvml",))
+        return collect(self.host, sys.executable, text, {}, patience=DRIVER_PATIENCE)
+
+    def _smi(self) -> Smi | None:
+        path = self.host.find_program("nvidia-smi")
+        if path is None:
+            return None
+        query = Later(
+            lambda: self.host.run(
+                [path, f"--query-gpu={SMI_QUERY}", "--format=csv,noheader,nounits"], patience=DRIVER_PATIENCE
+            )
+        )
+        return Smi(self.host.run([path], patience=DRIVER_PATIENCE), query.result())

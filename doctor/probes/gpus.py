@@ -1,0 +1,58 @@
+"""The NVIDIA GPUs: from NVML, else from nvidia-smi."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from typing import Any
+
+from doctor.facts import Gap, Gpu
+from doctor.probes import Looks, Smi
+from doctor.probes.driver import absence
+
+MIB = 1 << 20
+
+
+def probe(looks: Looks) -> tuple[Gpu, ...] | Gap:
+    """Every GPU that answers. A GPU that the driver counts and cannot read makes the whole a gap."""
+    nvml = looks.nvml.result().section("nvml") or {}
+    if "gpus" in nvml:
+        return from_nvml(nvml["gpus"])
+    smi = looks.smi.result()
+    if smi and smi.table.code == 0:
+        found = from_query(smi)
+        return found or Gap(
+            about="gpus", kind="failed", reason="nvidia-smi ran and listed no GPU that can be read"
+        )
+    none = absence(looks)
+    return Gap(about="gpus", kind=none.kind, reason=none.reason)
+
+
+def from_nvml(rows: Sequence[dict[str, Any]]) -> tuple[Gpu, ...] | Gap:
+    """GPUs as NVML describes them."""
+    lost = [row for row in rows if "error" in row]
+    if lost:
+        reason = "; ".join(f"GPU {row['index']} does not answer: {row['error']}" for row in lost)
+        return Gap(about="gpus", kind="failed", reason=reason)
+    return tuple(Gpu(**row) for row in rows)
+
+
+def from_query(smi: Smi) -> tuple[Gpu, ...]:
+    """GPUs from the query's table of index, name, driver, total and free MiB, compute capability."""
+    rows = csv.reader(smi.query.stdout.splitlines(), skipinitialspace=True)
+    return tuple(gpu for row in rows if (gpu := _row(row)))
+
+
+def _row(row: list[str]) -> Gpu | None:
+    if len(row) != 6 or not row[0].strip().isdigit():
+        return None
+    index, name, _, total, free, capability = (cell.strip() for cell in row)
+    if not total.isdigit():
+        return None
+    return Gpu(
+        index=int(index),
+        name=name,
+        compute_capability=capability if capability.replace(".", "", 1).isdigit() else None,
+        memory_total_bytes=int(total) * MIB,
+        memory_free_bytes=int(free) * MIB if free.isdigit() else None,
+    )

@@ -1,0 +1,27 @@
+"""The imports and the 4-bit LoRA run, tried in children of the target."""
+
+from __future__ import annotations
+
+import msgspec
+
+from doctor.facts import Gap, StageRun, Trial
+from doctor.probes import Looks
+
+
+def probe(looks: Looks) -> Trial | Gap:
+    """Every stage with its outcome; left out by a quick check."""
+    if looks.quick:
+        return Gap(about="trial", kind="not-asked", reason="imports and smoke test are left out by --quick")
+    survey = looks.survey.result()
+    if survey.section("interpreter") is None:
+        return Gap(about="trial", kind="failed", reason=survey.trouble)
+    trial = looks.whole_trial()
+    if all(run["outcome"] == "blocked" for run in trial.runs.values()):
+        return Gap(about="trial", kind="not-applicable", reason="no library of the stack is installed")
+    device = next(
+        (trial.details[stage].get("device") for stage in DEVICE_STAGES if stage in trial.details), None
+    )
+    return Trial(device=device, runs=tuple(msgspec.convert(run, StageRun) for run in trial.runs.values()))
+
+
+DEVICE_STAGES = ("load-4bit", "lora-step", "sft-step")

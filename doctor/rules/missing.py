@@ -1,0 +1,69 @@
+"""Libraries of a LoRA fine-tune that are not installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from doctor.cures import install
+from doctor.facts import Facts
+from doctor.findings import Evidence, Fix, Severity
+from doctor.rules import Hit, rule
+from doctor.stack import STACK
+
+# How grave the absence of each is: LoRA runs without the last two, QLoRA not without bitsandbytes.
+GRAVITY: dict[str, Severity] = dict.fromkeys(STACK, "error") | {"bitsandbytes": "warning", "trl": "note"}
+
+
+def absent_libraries(facts: Facts) -> list[str]:
+    """Libraries without which no LoRA fine-tune runs, and that are not there."""
+    installed = facts.packages.installed if facts.packages else {}
+    return [name for name in STACK if GRAVITY[name] == "error" and name not in installed]
+
+
+@rule(
+    "python/stack-missing", "error", needs=("packages",), breaks=("import-torch", "lora-step", "qlora-step")
+)
+def stack_missing(facts: Facts) -> Iterator[Hit]:
+    """The libraries of a LoRA fine-tune are not installed
+
+    Why: the target is the interpreter that was found first, which may not be the one you train with.
+
+    Fix: install them, or name the interpreter that has them with --python.
+    """
+    absent = absent_libraries(facts)
+    if len(absent) > 1:
+        look = ("lora-doctor", "check", "--all-environments")
+        yield Hit(
+            title=f"{', '.join(absent[:-1])} and {absent[-1]} are not installed in the target",
+            evidence=tuple(Evidence(name, "not installed", "installed") for name in absent),
+            fixes=(
+                install(facts, "Install what is missing", *absent),
+                Fix("Or look for the interpreter that has them", (look,), "setting"),
+            ),
+        )
+
+
+def missing(library: str, facts: Facts) -> Iterator[Hit]:
+    """A library of the stack is not installed
+
+    Why: the fine-tune imports it.
+
+    Fix: install it.
+    """
+    assert facts.packages is not None
+    absent = absent_libraries(facts)
+    if library not in facts.packages.installed and absent in ([], [library]):
+        yield Hit(
+            title=f"{library} is not installed in the target",
+            evidence=(Evidence(library, "not installed", "installed"),),
+            fixes=(install(facts, f"Install {library}", library),),
+        )
+
+
+for _library in STACK:
+    _judge = partial(missing, _library)
+    _judge.__doc__ = missing.__doc__
+    rule(f"{_library}/missing", GRAVITY[_library], needs=("packages",), breaks=(f"import-{_library}",))(
+        _judge
+    )

@@ -1,0 +1,55 @@
+"""What the 4-bit LoRA run showed: stages that failed, and numbers that are wrong though nothing failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import Facts
+from doctor.failures import failed_runs, in_words
+from doctor.findings import Evidence
+from doctor.rules import Hit, rule
+
+# A CPU run passes without any library; rules/bitsandbytes.py speaks of that.
+OF_THE_LIBRARY = "native-library-ran"
+
+
+@rule("smoke/stage-failed", "error", needs=("trial",))
+def stage_failed(facts: Facts) -> Iterator[Hit]:
+    """A stage of the trial run failed
+
+    Why: the libraries import and their work together fails. The first error of the chain is the cause.
+
+    Fix: nothing that this doctor knows explains it; the error text is worth an issue where its last frame
+    lies.
+    """
+    for run in failed_runs(facts):
+        assert run.failure is not None
+        if run.stage.startswith("import-"):
+            continue
+        where = (Evidence("at", run.failure.frames[-1]),) if run.failure.frames else ()
+        yield Hit(
+            title=f"The stage {run.stage} of the trial run fails: {in_words(run.failure)[:300]}",
+            breaks=(run.stage,),
+            evidence=(Evidence(run.stage, in_words(run.failure), "a step that ends well"), *where),
+        )
+
+
+@rule("smoke/wrong-result", "error", needs=("trial",))
+def wrong_result(facts: Facts) -> Iterator[Hit]:
+    """The trial run ended and its numbers are wrong
+
+    Why: no error was raised, and what came out is not what 4-bit LoRA must yield. A training run here would
+    learn nothing, or the wrong thing, in silence.
+
+    Fix: see which proof does not hold; upgrade the library that does that step.
+    """
+    assert facts.trial is not None
+    for run in facts.trial.runs:
+        broken = [proof for proof in run.proofs if not proof.holds and proof.name != OF_THE_LIBRARY]
+        if broken:
+            names = ", ".join(proof.name for proof in broken)
+            yield Hit(
+                title=f"The stage {run.stage} of the trial run ends with wrong numbers: {names}",
+                breaks=(run.stage,),
+                evidence=tuple(Evidence(proof.name, proof.seen, proof.wanted) for proof in broken),
+            )

@@ -1,0 +1,199 @@
+"""Runs the trial stage by stage, and turns a child's exception, death or silence into a fact.
+
+One child runs as many stages as it survives. After a failed import it ends, since a half-imported
+library would colour whatever follows; after a death or a hang it has ended. Either way the next child
+takes up the stages that are left. A healthy target therefore pays for one interpreter, and a broken
+one still gets an answer for each stage.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from doctor.collectors import Collected, Event, collect, program
+from doctor.host import Host, Patience
+from doctor.target import Target
+
+# The child's parts, in the order in which they are joined.
+CHILD = ("imports", "proofs", "model", "stages")
+IDLE_S = 20.0  # a child that neither computes nor reads for so long hangs
+
+# Every stage in its order, with the stages that must have passed and the packages it needs.
+STAGES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "import-torch": ((), ("torch",)),
+    "see-gpu": (("import-torch",), ()),
+    "import-bitsandbytes": (("import-torch",), ("bitsandbytes",)),
+    "import-transformers": (("import-torch",), ("transformers",)),
+    "import-accelerate": (("import-torch",), ("accelerate",)),
+    "import-peft": (("import-torch",), ("peft",)),
+    "import-trl": (("import-torch",), ("trl",)),
+    "load-4bit": (("import-transformers", "import-accelerate", "import-bitsandbytes"), ()),
+    "lora-step": (("import-transformers", "import-peft"), ()),
+    "qlora-step": (("load-4bit", "import-peft"), ()),
+    "save-load": (("qlora-step",), ()),
+    "trainer-step": (("import-transformers", "import-accelerate", "import-peft"), ()),
+    "sft-step": (("import-trl", "import-peft"), ("datasets",)),
+}
+
+# Nothing is fetched, nothing is written outside the trial's folder, no launcher's ranks leak in.
+OFFLINE = {
+    "HF_HUB_OFFLINE": "1",
+    "HF_DATASETS_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "WANDB_DISABLED": "true",
+    "WANDB_MODE": "disabled",
+    "OMP_NUM_THREADS": "1",  # a tiny model gains nothing from threads and loses much on a busy machine
+    "MPLBACKEND": "agg",
+}
+FOLDERS = ("HF_HOME", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "MPLCONFIGDIR", "TMPDIR")
+LAUNCHER = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+
+FATAL = re.compile(r"^Fatal Python error: .{0,200}$", re.M)
+STACK_FRAME = re.compile(r'^  File "([^"\n]{1,500})", line (\d{1,7}) in (.{1,200})$', re.M)
+
+
+class Trial:
+    """One trial of one target: outcomes gather here, stage by stage, as plain dictionaries."""
+
+    def __init__(self, host: Host, target: Target) -> None:
+        self.host, self.target = host, target
+        self.stage_limit_s = 180.0
+        self.on_stage: Callable[[str], None] | None = None  # told each stage as it starts
+        self.runs: dict[str, dict[str, Any]] = {}
+        self.details: dict[str, Mapping[str, Any]] = {}
+        self._installed: Collection[str] = ()
+        self._site_folders: Sequence[str] = ()
+        self._noise: dict[str, list[str]] = {}
+        self._current = ""
+        self._ended = False
+        self._changed = threading.Condition()
+
+    def run(self, installed: Collection[str], site_folders: Sequence[str]) -> None:
+        """Start children until every stage has an outcome; each child settles at least one."""
+        self._installed, self._site_folders = installed, site_folders
+        try:
+            with self.host.temporary_folder() as folder:
+                while pending := [stage for stage in STAGES if stage not in self.runs]:
+                    ready = self._without_blocked(pending)
+                    if ready:
+                        self._current = ""
+                        self._settle(self._child(ready, folder), ready)
+        finally:
+            with self._changed:
+                self._ended = True
+                self._changed.notify_all()
+
+    def outcome_of(self, stage: str) -> dict[str, Any] | None:
+        """Wait until a stage has its outcome; None where the trial broke off before."""
+        with self._changed:
+            self._changed.wait_for(lambda: stage in self.runs or self._ended)
+            return self.runs.get(stage)
+
+    def _record(self, stage: str, **outcome: Any) -> None:
+        with self._changed:
+            self.runs[stage] = {"stage": stage, **outcome}
+            self._changed.notify_all()
+
+    def _without_blocked(self, pending: Sequence[str]) -> list[str]:
+        """The stages whose needs hold or may still come to hold; the others get their outcome now."""
+        ready: list[str] = []
+        for stage in pending:
+            reason = self._obstacle(stage)
+            if reason:
+                self._record(stage, outcome="blocked", blocked_by=reason)
+            else:
+                ready.append(stage)
+        return ready
+
+    def _obstacle(self, stage: str) -> str:
+        stages, packages = STAGES[stage]
+        absent = [name for name in packages if name not in self._installed]
+        if absent:
+            return f"{absent[0]} is not installed"
+        if stage == "trainer-step" and "trl" in self._installed:
+            return "sft-step covers it"
+        unmet = (need for need in stages if self.runs.get(need, {"outcome": "ok"})["outcome"] != "ok")
+        return next(unmet, "")
+
+    def _child(self, stages: Sequence[str], folder: str) -> Collected:
+        env = {name: value for name, value in self.host.env.items() if name not in LAUNCHER}
+        return collect(
+            self.host,
+            self.target.executable,
+            program(CHILD, "doctor.smoke.child"),
+            {"stages": list(stages), "folder": folder},
+            patience=Patience(self.stage_limit_s, min(IDLE_S, self.stage_limit_s), ask_stack=True),
+            env={**env, **OFFLINE, **dict.fromkeys(FOLDERS, folder)},
+            merge=True,
+            on_event=self._take,
+            on_noise=lambda line: self._noise.setdefault(self._current, []).append(line),
+        )
+
+    def _take(self, event: Event) -> None:
+        stage = str(event.get("stage"))
+        if event.get("event") == "start":
+            self._current = stage
+            if self.on_stage:
+                self.on_stage(stage)
+            return
+        self.details[stage] = event.get("details") or {}
+        failure = event.get("failure")
+        self._record(
+            stage,
+            outcome="failed" if event["outcome"] == "raised" else event["outcome"],
+            seconds=event.get("seconds", 0.0),
+            peak_bytes=event.get("peak_bytes", 0),
+            failure={"kind": "raised", **failure} if failure else None,
+            blocked_by=event.get("blocked_by", ""),
+            proofs=event.get("proofs") or [],
+            noise=self._noise_of(stage),
+        )
+
+    def _noise_of(self, stage: str) -> str:
+        return "".join(self._noise.pop(stage, ()))[-2000:].strip()
+
+    def _settle(self, child: Collected, ready: Sequence[str]) -> None:
+        """Give the stage in which a child died or hung its outcome."""
+        done = child.completed
+        ended_well = done.code == 0 and not done.timed_out
+        stage = self._current or ready[0]
+        if stage in self.runs:
+            # It ended between stages. A clean end without progress would loop for ever.
+            left = [name for name in ready if name not in self.runs]
+            if ended_well and self.runs[stage]["outcome"] == "failed" or not left:
+                return
+            stage = left[0]
+        noise = self._noise_of(stage) or child.noise
+        death = self._death(child, noise)
+        self._record(stage, outcome="failed", seconds=done.seconds, failure=death, noise=noise[-2000:])
+
+    def _death(self, child: Collected, noise: str) -> dict[str, Any]:
+        done = child.completed
+        start = FATAL.search(noise)
+        frames = STACK_FRAME.findall(noise, start.start()) if start else []
+        words = (
+            start.group(0) if start else (f"exit code {done.code}" if done.code is not None else done.error)
+        )
+        return {
+            "kind": "hung" if done.timed_out else "died",
+            "chain": [["", "" if done.timed_out else words]],
+            "signal": done.signal,
+            "modules": self._modules([path for path, _, _ in reversed(frames)]),
+            "frames": [f"{path}:{line} in {name}" for path, line, name in frames[:8]],
+            "deadline_s": done.seconds,
+        }
+
+    def _modules(self, paths: Sequence[str]) -> list[str]:
+        """Top-level modules of files below a site folder, in their order, the last of each kept."""
+        names: dict[str, None] = {}
+        for path in paths:
+            folder = next((folder for folder in self._site_folders if path.startswith(folder)), None)
+            if folder:
+                name = re.split(r"[/\\.]", path[len(folder) :].lstrip("/\\"), maxsplit=1)[0]
+                names.pop(name, None)
+                names[name] = None
+        return list(names)
