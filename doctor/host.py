@@ -23,6 +23,8 @@ from typing import IO, Any, NamedTuple, Protocol
 KEPT_BYTES = 8 << 20  # of each stream of a child; a flood beyond it is read and dropped
 LINE_BYTES = 4 << 20
 READ_BYTES = 4 << 20  # of any file
+LOADER_CACHE = "/etc/ld.so.cache"
+LOADER_FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
 
 
 class Patience(NamedTuple):
@@ -80,8 +82,10 @@ class Host(Protocol):
     def list_folder(self, path: str) -> tuple[str, ...]: ...
     def is_file(self, path: str) -> bool: ...
     def find_program(self, name: str) -> str | None: ...
+    def find_library(self, name: str) -> str | None: ...
     def temporary_folder(self) -> contextlib.AbstractContextManager[str]: ...
     def machine(self) -> Mapping[str, Any]: ...
+    def close(self) -> None: ...
 
 
 class LocalHost:
@@ -155,6 +159,18 @@ class LocalHost:
     def find_program(self, name: str) -> str | None:
         """The full path of a program on PATH, None where there is none."""
         return shutil.which(name, path=self.env.get("PATH", os.defpath))
+
+    def find_library(self, name: str) -> str | None:
+        """Where the loader of Linux would find a library, without loading it; None where it would not.
+
+        It looks in LD_LIBRARY_PATH, then in its cache, then in its default folders.
+        """
+        stated = [folder for folder in self.env.get("LD_LIBRARY_PATH", "").split(":") if folder]
+        for folder in (*stated, *LOADER_FOLDERS):
+            if self.is_file(os.path.join(folder, name)):
+                return os.path.join(folder, name)
+        cached = (self.read_text(LOADER_CACHE) or "").split("\0")
+        return next((path for path in cached if path.endswith("/" + name) and self.is_file(path)), None)
 
     @contextlib.contextmanager
     def temporary_folder(self) -> Iterator[str]:

@@ -7,9 +7,10 @@ import typer
 from doctor.cli.check import check
 from doctor.cli.explain import explain
 from doctor.cli.report import report
-from doctor.cli.words import Command
+from doctor.cli.words import Command, Group
 
 app = typer.Typer(
+    cls=Group,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,

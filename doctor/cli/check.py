@@ -36,7 +36,7 @@ def check(
 
         if python:
             refuse("--python and --all-environments exclude one another", "leave one of them out")
-        raise typer.Exit(check_all(host, format, output, ignore or (), strict, style))
+        raise typer.Exit(check_all(host, format, output, ignore or (), strict))
     target = chosen_target(host, python)
     examination = Examination(take_up(host, target), quick=quick, stage_limit_s=timeout, ignore=ignore or ())
     # A quick check that a program reads comes all at once: telling it bit by bit only costs time.

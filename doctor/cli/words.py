@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 
 class Words:
@@ -39,11 +39,25 @@ def number(value: Any, param: Any, ctx: Any) -> float:
     return parsed
 
 
+def as_they_are(params: list[Any]) -> list[Any]:
+    """The same parameters, converted by :class:`Words` where typer would ask pydantic."""
+    for param in params:
+        if hasattr(param, "_runtime_param"):
+            param._runtime_param = Words()
+    return params
+
+
 class Command(TyperCommand):
     """A command whose options are taken as they are."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for param in self.params:
-            if hasattr(param, "_runtime_param"):
-                param._runtime_param = Words()
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, ``--help`` among them."""
+        return as_they_are(super().get_params(ctx))
+
+
+class Group(TyperGroup):
+    """The commands together, whose own options are taken as they are."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, ``--help`` among them."""
+        return as_they_are(super().get_params(ctx))

@@ -142,11 +142,10 @@ def override_variable_wrong(facts: Facts) -> Iterator[Hit]:
     assert build and torch
     override = build.override
     if override and torch.cuda_version and f"cuda{override}." not in "".join(build.libraries):
-        have = ", ".join(
-            sorted({match.group(1) for name in build.libraries if (match := CUDA_LIBRARY.match(name))})
-        )
+        versions = {match.group(1) for name in build.libraries if (match := CUDA_LIBRARY.match(name))}
+        have = ", ".join(sorted(versions))
         yield Hit(
-            title=f"BNB_CUDA_VERSION={override} names a library that bitsandbytes {build.version} does not ship",
+            title=f"BNB_CUDA_VERSION={override} names no library of bitsandbytes {build.version}",
             evidence=(Evidence("BNB_CUDA_VERSION", override, f"unset, or one of {have}"),),
             fixes=(set_variable("Let bitsandbytes choose", "BNB_CUDA_VERSION", None),),
         )

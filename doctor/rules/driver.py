@@ -47,8 +47,8 @@ def too_old_for_cuda_runtime(facts: Facts) -> Iterator[Hit]:
         fixes = (install_variant(facts, variant),) if variant else ()
         upgrade = Fix(f"Upgrade the NVIDIA driver to {floor} or newer and reboot", scope="system")
         yield Hit(
-            title=f"torch {facts.torch.version} was built with CUDA {cuda}, and driver {facts.driver.version} "
-            f"offers only CUDA {facts.driver.cuda_version or 'of an older major'}",
+            title=f"torch {facts.torch.version} needs a driver for CUDA {cuda}, and driver "
+            f"{facts.driver.version} offers only CUDA {facts.driver.cuda_version or 'of an older major'}",
             evidence=(
                 Evidence("driver", facts.driver.version, f"{floor} or newer for CUDA {cuda}"),
                 Evidence(

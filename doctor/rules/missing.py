@@ -12,7 +12,8 @@ from doctor.rules import Hit, rule
 from doctor.stack import STACK
 
 # How grave the absence of each is: LoRA runs without the last two, QLoRA not without bitsandbytes.
-GRAVITY: dict[str, Severity] = dict.fromkeys(STACK, "error") | {"bitsandbytes": "warning", "trl": "note"}
+GRAVITY: dict[str, Severity] = dict.fromkeys(STACK, "error")
+GRAVITY.update(bitsandbytes="warning", trl="note")
 
 
 def absent_libraries(facts: Facts) -> list[str]:

@@ -6,11 +6,10 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from packaging.markers import InvalidMarker, UndefinedEnvironmentName
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from doctor.cures import install, reinstall, set_variable
-from doctor.facts import Facts, FileFault, Package, Packages, Shadow
+from doctor.facts import Facts, FileFault, Gap, Package, Packages, Shadow
 from doctor.failures import all_failure_text, failed_runs
 from doctor.findings import Evidence, Fix, Severity
 from doctor.rules import Hit, rule
@@ -18,6 +17,15 @@ from doctor.stack import STACK
 from doctor.versions import comparable
 
 NATIVE = re.compile(r"\.(?:so(?:\.\d+)*|pyd|dll|dylib)$")
+
+
+OLDEST = "is older than 3.8"  # the words of the collectors' own gate
+
+
+def silence(facts: Facts) -> Gap | None:
+    """Why the interpreter gave no account of itself, None where it did."""
+    gaps = (gap for gap in facts.gaps if gap.about == "interpreter" and gap.kind == "failed")
+    return next(gaps, None) if facts.interpreter is None else None
 
 
 @rule("python/interpreter-does-not-start", "error", needs=(), breaks=("import-torch",))
@@ -29,18 +37,31 @@ def interpreter_does_not_start(facts: Facts) -> Iterator[Hit]:
 
     Fix: make the environment anew with an interpreter that is there.
     """
-    gap = next((gap for gap in facts.gaps if gap.about == "interpreter"), None)
-    if facts.interpreter is None and gap and gap.kind == "failed":
+    gap = silence(facts)
+    if gap and OLDEST not in gap.reason:
+        anew = ("python3", "-m", "venv", "--clear", ".venv")
         yield Hit(
             title="The target's Python does not run, so nothing in it could be examined",
             evidence=(Evidence("interpreter", gap.reason, "an interpreter that starts"),),
-            fixes=(
-                Fix(
-                    "Make the environment anew",
-                    (("python3", "-m", "venv", "--clear", ".venv"),),
-                    verified=False,
-                ),
-            ),
+            fixes=(Fix("Make the environment anew", (anew,), verified=False),),
+        )
+
+
+@rule("python/interpreter-too-old", "error", needs=(), breaks=("install",))
+def interpreter_too_old(facts: Facts) -> Iterator[Hit]:
+    """The target's Python is older than any that this stack supports
+
+    Why: no release of the stack that the matrix knows installs on a Python below 3.8.
+
+    Fix: make an environment with a newer Python.
+    """
+    gap = silence(facts)
+    if gap and OLDEST in gap.reason:
+        anew = ("python3", "-m", "venv", ".venv")
+        yield Hit(
+            title="The target's Python is too old for the stack and for this examination",
+            evidence=(Evidence("interpreter", gap.reason, "Python 3.8 or newer"),),
+            fixes=(Fix("Make an environment with a newer Python", (anew,), verified=False),),
         )
 
 
@@ -154,7 +175,7 @@ def module_shadowed(facts: Facts) -> Iterator[Hit]:
 
 
 def shadow_hit(facts: Facts, shadow: Shadow) -> Hit:
-    """A file of the working folder that stands in another's place; of the standard library it may do no harm."""
+    """A file of the working folder that stands in another's place; one of Python's own may do no harm."""
     bites = any(
         shadow.path in frame for run in failed_runs(facts) if run.failure for frame in run.failure.frames
     )
@@ -195,7 +216,7 @@ def path_pollution(facts: Facts) -> Iterator[Hit]:
             fix = ("PYTHONPATH", None) if stated else ("PYTHONNOUSERSITE", "1")
             own = owner_of(facts, shadow.module) or shadow.module
             yield Hit(
-                title=f"{shadow.module} is imported from the {shadow.entry}, not from the target's own packages",
+                title=f"{shadow.module} is imported from the {shadow.entry}, not from the target's packages",
                 evidence=(Evidence(own, shadow.path, "the package that is installed in the target"),),
                 fixes=(set_variable(f"Leave the {shadow.entry} out", *fix),),
             )
@@ -236,25 +257,24 @@ def requirement_unsatisfied(facts: Facts) -> Iterator[Hit]:
                 yield from unmet(facts, package, need)
 
 
+# Name and specifier of a requirement, as installers write it into METADATA; extras and marker apart.
+REQUIREMENT = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?([^;@()]*)\)?\s*(;.*)?$")
+
+
 def unmet(facts: Facts, package: Package, text: str) -> Iterator[Hit]:
     """One requirement that the installed release of its package does not satisfy, or that is absent."""
     assert facts.packages is not None and facts.interpreter is not None
-    try:
-        need = Requirement(text)
-        if need.marker and not need.marker.evaluate(marker_environment(facts)):
-            return
-    except (InvalidRequirement, InvalidMarker, UndefinedEnvironmentName):
+    parts = REQUIREMENT.match(text.strip())
+    if not parts:
         return
-    name = re.sub(r"[-_.]+", "-", need.name).lower()
+    name, bounds = re.sub(r"[-_.]+", "-", parts[1]).lower(), parts[2].strip()
     found = facts.packages.installed.get(name)
-    version = comparable(found.version) if found else None
-    if found and (version is None or need.specifier.contains(version, prereleases=True)):
+    if is_satisfied(found, bounds) or (not found and name in STACK):  # of the stack, rules/missing.py speaks
         return
-    if not found and name in STACK:
-        return  # rules/missing.py speaks of it
-    wanted = f"{name}{need.specifier}"
-    bites = name in all_failure_text(facts)
-    severity: Severity = "error" if bites else "warning"
+    if parts[3] and not applies(parts[3][1:], facts):
+        return
+    wanted = f"{name}{bounds.replace(' ', '')}"
+    severity: Severity = "error" if name in all_failure_text(facts) else "warning"
     yield Hit(
         title=f"{package.name} {package.version} requires {wanted}, and "
         + (f"{found.version} is installed" if found else "it is not installed"),
@@ -262,6 +282,27 @@ def unmet(facts: Facts, package: Package, text: str) -> Iterator[Hit]:
         evidence=(Evidence(name, found.version if found else "not installed", wanted),),
         fixes=(install(facts, f"Install {wanted}", wanted),),
     )
+
+
+def is_satisfied(found: Package | None, bounds: str) -> bool:
+    """Is a package there, and its release within bounds? One whose version cannot be read is not judged."""
+    if found is None:
+        return False
+    version = comparable(found.version)
+    try:
+        return version is None or SpecifierSet(bounds).contains(version, prereleases=True)
+    except InvalidSpecifier:
+        return True
+
+
+def applies(marker: str, facts: Facts) -> bool:
+    """Does a marker hold for the target? One that cannot be read proves nothing."""
+    from packaging.markers import InvalidMarker, Marker, UndefinedEnvironmentName  # 30 ms, seldom needed
+
+    try:
+        return Marker(marker).evaluate(marker_environment(facts))
+    except (InvalidMarker, UndefinedEnvironmentName):
+        return False
 
 
 def marker_environment(facts: Facts) -> dict[str, str]:

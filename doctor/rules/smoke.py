@@ -4,13 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts import Facts
-from doctor.failures import failed_runs, in_words
+from doctor.facts import Facts, StageRun
+from doctor.failures import failed_runs, failure_text, in_words
 from doctor.findings import Evidence
 from doctor.rules import Hit, rule
 
 # A CPU run passes without any library; rules/bitsandbytes.py speaks of that.
 OF_THE_LIBRARY = "native-library-ran"
+
+
+# What releases say that quantise on GPUs only, where there is none.
+GPU_WANTED = (
+    "No GPU found. A GPU is needed for quantization",
+    "CUDA is required but not available for bitsandbytes",
+)
+
+
+def wants_gpu(run: StageRun) -> bool:
+    """Did a stage fail for no other reason than that this machine has no GPU?"""
+    return any(words in failure_text(run) for words in GPU_WANTED)
+
+
+@rule("bitsandbytes/quantises-on-gpu-only", "note", needs=("trial",), symptoms=GPU_WANTED)
+def quantises_on_gpu_only(facts: Facts) -> Iterator[Hit]:
+    """This release quantises on a GPU only, so the 4-bit steps could not be tried here
+
+    Why: bitsandbytes and transformers learned to quantise on a CPU late. Nothing is broken; nothing is proven
+    either.
+
+    Fix: try it on the machine that has the GPU.
+    """
+    version = facts.version_of("bitsandbytes") or ""
+    for run in failed_runs(facts):
+        if wants_gpu(run):
+            yield Hit(
+                title=f"bitsandbytes {version} quantises on a GPU only, and none is here",
+                evidence=(Evidence(run.stage, in_words(run.failure) if run.failure else "", "a GPU"),),
+            )
 
 
 @rule("smoke/stage-failed", "error", needs=("trial",))
@@ -24,7 +54,7 @@ def stage_failed(facts: Facts) -> Iterator[Hit]:
     """
     for run in failed_runs(facts):
         assert run.failure is not None
-        if run.stage.startswith("import-"):
+        if run.stage.startswith("import-") or wants_gpu(run):
             continue
         where = (Evidence("at", run.failure.frames[-1]),) if run.failure.frames else ()
         yield Hit(

@@ -80,11 +80,12 @@ def gpu_arch_missing(facts: Facts) -> Iterator[Hit]:
     for gpu in facts.gpus:
         capability = gpu.compute_capability
         if runtime.arch_list and capability and not runs_on(runtime.arch_list, capability):
+            digits = capability.replace(".", "")
             yield Hit(
-                title=f"torch {runtime.version} has no kernels for {gpu.name}, whose compute capability is {capability}",
+                title=f"torch {runtime.version} has no kernels for {gpu.name}, sm_{digits}",
                 evidence=(
                     Evidence(
-                        "gpu", f"{gpu.name}, sm_{capability.replace('.', '')}", " ".join(runtime.arch_list)
+                        "gpu", f"compute capability {capability}", f"one of {' '.join(runtime.arch_list)}"
                     ),
                 ),
             )

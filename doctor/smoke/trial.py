@@ -15,10 +15,9 @@ from typing import Any
 
 from doctor.collectors import Collected, Event, collect, program
 from doctor.host import Host, Patience
+from doctor.smoke.child import PARTS
 from doctor.target import Target
 
-# The child's parts, in the order in which they are joined.
-CHILD = ("imports", "proofs", "model", "stages")
 IDLE_S = 20.0  # a child that neither computes nor reads for so long hangs
 
 # Every stage in its order, with the stages that must have passed and the packages it needs.
@@ -77,7 +76,7 @@ class Trial:
         self._installed, self._site_folders = installed, site_folders
         try:
             with self.host.temporary_folder() as folder:
-                while pending := [stage for stage in STAGES if stage not in self.runs]:
+                while pending := [stage for stage in self._stages() if stage not in self.runs]:
                     ready = self._without_blocked(pending)
                     if ready:
                         self._current = ""
@@ -86,6 +85,10 @@ class Trial:
             with self._changed:
                 self._ended = True
                 self._changed.notify_all()
+
+    def _stages(self) -> list[str]:
+        """The stages of this target: a step of trl's trainer is one of transformers' as well."""
+        return [stage for stage in STAGES if stage != "trainer-step" or "trl" not in self._installed]
 
     def outcome_of(self, stage: str) -> dict[str, Any] | None:
         """Wait until a stage has its outcome; None where the trial broke off before."""
@@ -114,8 +117,6 @@ class Trial:
         absent = [name for name in packages if name not in self._installed]
         if absent:
             return f"{absent[0]} is not installed"
-        if stage == "trainer-step" and "trl" in self._installed:
-            return "sft-step covers it"
         unmet = (need for need in stages if self.runs.get(need, {"outcome": "ok"})["outcome"] != "ok")
         return next(unmet, "")
 
@@ -124,14 +125,19 @@ class Trial:
         return collect(
             self.host,
             self.target.executable,
-            program(CHILD, "doctor.smoke.child"),
-            {"stages": list(stages), "folder": folder},
+            program(PARTS, "doctor.smoke.child"),
+            {"stages": list(stages), "folder": folder, "quantised": self._may_quantise()},
             patience=Patience(self.stage_limit_s, min(IDLE_S, self.stage_limit_s), ask_stack=True),
             env={**env, **OFFLINE, **dict.fromkeys(FOLDERS, folder)},
             merge=True,
             on_event=self._take,
             on_noise=lambda line: self._noise.setdefault(self._current, []).append(line),
         )
+
+    def _may_quantise(self) -> bool:
+        """Has no earlier child failed at the 4-bit load? One that died there would die there again."""
+        run = self.runs.get("load-4bit")
+        return run is None or bool(run["outcome"] == "ok")
 
     def _take(self, event: Event) -> None:
         stage = str(event.get("stage"))
@@ -182,8 +188,9 @@ class Trial:
             "kind": "hung" if done.timed_out else "died",
             "chain": [["", "" if done.timed_out else words]],
             "signal": done.signal,
+            # faulthandler names the innermost frame first; ours come last, as in a traceback.
             "modules": self._modules([path for path, _, _ in reversed(frames)]),
-            "frames": [f"{path}:{line} in {name}" for path, line, name in frames[:8]],
+            "frames": [f"{path}:{line} in {name}" for path, line, name in reversed(frames[:8])],
             "deadline_s": done.seconds,
         }
 

@@ -1,0 +1,192 @@
+"""Names and secrets out of a report, in one place for every format.
+
+Masked: the user's home, other homes, the user's and the host's name, tokens, passwords in URLs, private
+keys, e-mail addresses, GPU UUIDs. Left: version numbers, package names, all that a diagnosis stands on.
+Every pattern starts at a fixed mark or at the edge of a run, and so takes linear time on any input.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar, get_origin
+
+import msgspec
+
+from doctor.facts import Facts
+from doctor.findings import Report
+from doctor.render.plain import plain
+from doctor.stack import STACK
+
+SECRET = "<secret>"
+
+# Names that thousands share say nothing of a person, and masking them would hide the subject itself.
+_SHARED_NAMES = """
+admin administrator anonymous app azureuser build builder centos ci cloud cluster colab common conda
+container cpu cuda data datasets debian default desktop dev docker ec2-user fedora gpu guest head home host
+jenkins jovyan kaggle lab laptop lib linux local localdomain localhost login lora mac machine main mambauser
+master model models nobody node nvidia opc opt packages pc pip pod public python redacted remote root runner
+sagemaker-user secret server shared site-packages src student team temp test tmp train training ubuntu
+unknown user username users usr vagrant venv vscode windows work worker workspace workstation wsl"""
+GENERIC_NAMES = frozenset([*_SHARED_NAMES.split(), *STACK, *Facts.__struct_fields__])
+
+# Words of our own: a host that is called "doctor" must not change the ids of findings.
+OUR_FIELDS = frozenset({"id", "primary", "breaks", "blocked_by", "about"})
+PASSES = 4  # one mask, or an escape sequence that is taken out, may bring the next to light
+
+_T = TypeVar("_T")
+_Mask = Callable[[str], str]
+_Rule = tuple[re.Pattern[str], str]
+
+_ASSIGNED = r"""\\?["']?\s{0,3}[=:]\s{0,3}\\?["']?"""
+_VALUE = r"""[^\s"'\\]"""
+
+# Each is known by its own form. An edge is no letter or digit, or the "n" of a line break in JSON.
+_TOKEN = r"""
+-----BEGIN\ [A-Z ]{0,20}PRIVATE\ KEY-----(?s:.*?)(?:-----END\ [A-Z ]{0,20}KEY-----|\Z)
+| (?:hf|api_org)_[A-Za-z0-9]{16,}                       # Hugging Face
+| gh[pousr]_[A-Za-z0-9]{16,} | github_pat_\w{16,} | glpat-[\w-]{16,}
+| (?:(?<![\w-])|(?<=\\[nrt]))(?:
+      sk-(?=[\w-]{0,40}\d)[\w-]{16,}                    # OpenAI, Anthropic
+    | (?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])          # AWS
+    | (?:xox[a-z]|xapp)-[\w-]{10,}                      # Slack
+    | AIza[\w-]{30,}                                    # Google
+    | eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*                 # JSON Web Token
+  )"""
+
+# Each is known by the word before it, which stays.
+_NAMED = r"""
+( (?i: (?<![\w-])(?:bearer|basic)\s{1,4}(?=[\w.~+/=-]{0,80}\d) )
+  (?=[\w.~+/=-]{16}) ) [\w.~+/=-]+
+"""
+# The key of Weights & Biases looks like a commit.
+_HEX_KEY = r"""
+( (?i:(?<![\w-])(?:wandb|key|login|token|secret)(?![\w-])) [^\n]{0,40}? (?<![0-9a-f/]) )
+[0-9a-f]{40}(?![0-9a-f])
+"""
+_VARIABLE = rf"""
+( (?<!(?:PAD|EOS|BOS|UNK|SEP|CLS)_)
+  (?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|CREDENTIALS){_ASSIGNED} )
+(?! (?i:true|false|none|null|[01])(?![\w-]) ) {_VALUE}+
+"""
+_ARGUMENT = rf"""
+( (?i:api[_-]?key|secret|password|passwd|access[_-]key){_ASSIGNED}(?={_VALUE}{{6}})
+| (?i:token){_ASSIGNED}(?=[\w-]{{20}})(?=[\w-]{{0,40}}[A-Za-z])(?=[\w-]{{0,40}}\d) ) {_VALUE}+
+"""
+_EMAIL = r"(?<![\w.+-])(?!git@)[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,}(?!\.?[\w-])"
+
+_SECRETS: tuple[_Rule, ...] = (
+    (re.compile(_TOKEN, re.X | re.A), SECRET),
+    (re.compile(r"://(?!git@)[^\s/\"'`]*@"), "://<redacted>@"),
+    *((re.compile(form, re.X | re.A), rf"\1{SECRET}") for form in (_NAMED, _HEX_KEY, _VARIABLE, _ARGUMENT)),
+    (re.compile(_EMAIL), "<e-mail>"),
+)
+_SECRET_KEY = re.compile(r"(?i)(?:token|secret|password|passwd|api_?key|access_key|credentials)$")
+# CUDA accepts the first digits of a UUID too: GPU-8932f937.
+_UUID = re.compile(r"(GPU|MIG)-([0-9a-fA-F]{6,8}(?:-[0-9a-fA-F]{1,12}){0,4})(?!\w)")
+_NAME = r"[^\s/\\:*?\"'`<>|,;()\[\]{}=@$]{1,64}"
+_OTHER_HOME = re.compile(
+    rf"([/\\](?:home|[Uu]sers)(?:/|\\{{1,2}}))({_NAME}(?:[ ][\w.-]{{1,32}}){{0,2}}(?=\\)|{_NAME})"
+)
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """Who must not be recognised: the home folder, the user and the host, "" where it is not known."""
+
+    home: str = ""
+    user: str = ""
+    host: str = ""
+
+
+def redact(report: Report, identity: Identity) -> Report:
+    """The same report without names and secrets. Twice is the same as once."""
+    installed = report.facts.packages.installed if report.facts.packages else {}
+    return _walk(report, _masker(identity, GENERIC_NAMES.union(installed)))
+
+
+def redact_text(text: str, identity: Identity) -> str:
+    """One text without names and secrets: what is said outside a report."""
+    return _masker(identity, GENERIC_NAMES)(text)
+
+
+def _walk(value: _T, mask: _Mask) -> _T:
+    """Every string that came from outside, keys too; the words of the schema stay as they are."""
+    changed: Any = value
+    if isinstance(value, str):
+        changed = mask(value)
+    elif isinstance(value, tuple):
+        changed = tuple(_walk(item, mask) for item in value)
+    elif isinstance(value, Mapping):
+        changed = {mask(key): _value_of(key, item, mask) for key, item in value.items()}
+    elif isinstance(value, msgspec.Struct):
+        fields = {name: _walk(getattr(value, name), mask) for name in _foreign_fields(type(value))}
+        changed = msgspec.structs.replace(value, **fields)
+    return changed  # type: ignore[no-any-return]
+
+
+def _value_of(key: str, item: Any, mask: _Mask) -> Any:
+    return SECRET if item and isinstance(item, str) and _SECRET_KEY.search(key) else _walk(item, mask)
+
+
+def _foreign_fields(kind: type[msgspec.Struct]) -> list[str]:
+    fields = msgspec.structs.fields(kind)
+    return [f.name for f in fields if f.name not in OUR_FIELDS and get_origin(f.type) is not Literal]
+
+
+def _masker(identity: Identity, generic: frozenset[str]) -> _Mask:
+    """The function that masks one text; a GPU keeps its number through the whole report."""
+    rules = [*_SECRETS, *_home_rules(identity.home), *_name_rules(identity, generic)]
+    numbers: dict[str, str] = {}
+
+    def number(match: re.Match[str]) -> str:
+        return f"{match[1]}-<{numbers.setdefault(match[2][:8].lower(), str(len(numbers) + 1))}>"
+
+    def mask_once(text: str) -> str:
+        for pattern, masked in rules:
+            text = pattern.sub(masked, text)
+        # Only now, since a broken escape sequence may swallow the first letter of a token.
+        return plain(_OTHER_HOME.sub(_mask_other_home, _UUID.sub(number, text)))
+
+    def mask(text: str) -> str:
+        for _ in range(PASSES):
+            before, text = text, mask_once(text)
+            if text == before:
+                break
+        return text
+
+    return mask
+
+
+def _mask_other_home(match: re.Match[str]) -> str:
+    return match[0] if match[2].lower() in GENERIC_NAMES else f"{match[1]}<user>"
+
+
+def _home_rules(home: str) -> list[_Rule]:
+    """The home folder as a shell, Windows, or JSON with its escapes writes it."""
+    parts = [part for part in re.split(r"[/\\]+", home) if part]
+    windows = bool(parts) and parts[0].endswith(":")
+    if len(parts) < 1 + windows or not (windows or home.startswith("/")):
+        return []
+    separator = r"(?:/|\\{1,2}/?)"
+    body = separator.join(map(re.escape, parts))
+    path = rf"(?i:{body})" if windows else separator + body
+    # "/data/home/ann" is another folder; "~" and "<user>" before it are what we wrote ourselves.
+    return [(re.compile(rf"(?<![\w.~-])(?<!<user>){path}(?![\w-]|\.\w)"), "~")]
+
+
+def _name_rules(identity: Identity, generic: frozenset[str]) -> list[_Rule]:
+    rules = []
+    if _is_telling(identity.user, generic):
+        user = re.escape(identity.user)
+        rules.append((re.compile(rf"(?<=[/\\]){user}(?=[/\\\s\"'`:;,)\]]|$)"), "<user>"))
+        rules.append((re.compile(rf"(?<![\w.-]){user}(?=@)"), "<user>"))
+        rules.append((re.compile(rf"((?:USER|LOGNAME|USERNAME)=){user}(?![\w.-])"), r"\1<user>"))
+    for host in dict.fromkeys((identity.host, identity.host.split(".")[0])):
+        if _is_telling(host, generic):
+            domain = r"(?:(?:\.[\w-]{1,63}){2,8}|\.(?:local|lan|home|internal|localdomain))?"
+            rules.append((re.compile(rf"(?i)(?<![\w.-]){re.escape(host)}{domain}(?![\w-]|\.\w)"), "<host>"))
+    return rules
+
+
+def _is_telling(name: str, generic: frozenset[str]) -> bool:
+    return len(name) > 2 and name.lower() not in generic
