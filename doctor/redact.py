@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Literal, TypeVar, get_origin
 
 import msgspec
@@ -128,6 +129,7 @@ def _value_of(key: str, item: Any, mask: _Mask) -> Any:
     return SECRET if item and isinstance(item, str) and _SECRET_KEY.search(key) else _walk(item, mask)
 
 
+@cache
 def _foreign_fields(kind: type[msgspec.Struct]) -> list[str]:
     fields = msgspec.structs.fields(kind)
     return [f.name for f in fields if f.name not in OUR_FIELDS and get_origin(f.type) is not Literal]
@@ -147,6 +149,7 @@ def _masker(identity: Identity, generic: frozenset[str]) -> _Mask:
         # Only now, since a broken escape sequence may swallow the first letter of a token.
         return plain(_OTHER_HOME.sub(_mask_other_home, _UUID.sub(number, text)))
 
+    @cache
     def mask(text: str) -> str:
         for _ in range(PASSES):
             before, text = text, mask_once(text)

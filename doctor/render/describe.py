@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from doctor.facts import BitsandbytesBuild, Facts, Gpu, Packages, StageRun, TorchBuild, TorchRuntime
+from doctor.facts import BitsandbytesBuild, Facts, Gpu, Packages, StageRun, TorchBuild, TorchRuntime, Trial
 
 # What stands on torch and bitsandbytes; trl may be absent.
 TRAINING_LIBRARIES = ("transformers", "accelerate", "peft", "trl")
@@ -174,14 +174,11 @@ def _imports(facts: Facts) -> str:
     if not facts.trial:
         return f"; not imported: {reason(facts, 'trial')}"
     runs = [run for run in facts.trial.runs if run.stage in IMPORTS]
-    failed = [failure(run) for run in runs if run.outcome == "failed"]
-    if failed:
-        return f"; {listed(failed)}"
+    if any(run.outcome == "failed" for run in runs):
+        return f"; {_failures(runs)}"
     if any(run.outcome == "ok" for run in runs):
         return f": imported in {sum(run.seconds for run in runs):.1f} s"
-    return (
-        f"; not imported: {listed([_obstacle(by) for by in dict.fromkeys(run.blocked_by for run in runs)])}"
-    )
+    return f"; not imported: {listed(_obstacles(facts.trial, runs))}"
 
 
 def smoke_test(facts: Facts) -> str:
@@ -189,14 +186,46 @@ def smoke_test(facts: Facts) -> str:
     if not facts.trial:
         return reason(facts, "trial")
     runs = [run for run in facts.trial.runs if run.stage in SMOKE]
-    failed = [run for run in runs if run.outcome == "failed"]
-    if failed:
-        return "; ".join(failure(run) for run in failed)
     done = [run for run in runs if run.outcome == "ok"]
-    left = _left_out(runs)
+    if any(run.outcome == "failed" for run in runs):
+        return _failures(runs)
     if not done:
-        return left or "not run"
-    return f"4-bit LoRA on {_device(facts.trial.device)}: {_achieved(done)}" + (f"; {left}" if left else "")
+        return f"not run: {listed(_obstacles(facts.trial, runs)) or 'no stage was tried'}"
+    left = "".join(f"; {words}" for words in _left_out(facts.trial, runs))
+    return f"4-bit LoRA on {_device(facts.trial.device)}: {_achieved(done)}{left}"
+
+
+def _failures(runs: Sequence[StageRun]) -> str:
+    """The failed stages, those that failed alike together."""
+    stages: dict[str, list[str]] = {}
+    for run in runs:
+        if run.outcome == "failed":
+            stages.setdefault(_manner(run), []).append(run.stage)
+    return "; ".join(f"{listed(names)} {manner}" for manner, names in stages.items())
+
+
+def _left_out(trial: Trial, runs: Sequence[StageRun]) -> list[str]:
+    """The stages that were not run, those with one obstacle together."""
+    names: dict[str, list[str]] = {}
+    for run in runs:
+        if run.outcome == "blocked":
+            names.setdefault(_obstacle(trial, run), []).append(run.stage)
+    return [f"{listed(stages)} not run: {obstacle}" for obstacle, stages in names.items()]
+
+
+def _obstacles(trial: Trial, runs: Sequence[StageRun]) -> list[str]:
+    return list(dict.fromkeys(_obstacle(trial, run) for run in runs if run.outcome == "blocked"))
+
+
+def _obstacle(trial: Trial, run: StageRun) -> str:
+    """What stood in the way at first: a stage that failed, or a package that is not installed."""
+    seen = {run.stage}
+    while (
+        (before := trial.run_of(run.blocked_by)) and before.outcome == "blocked" and before.stage not in seen
+    ):
+        run = before
+        seen.add(run.stage)
+    return f"{run.blocked_by} failed" if trial.run_of(run.blocked_by) else run.blocked_by
 
 
 def _achieved(done: Sequence[StageRun]) -> str:
@@ -210,37 +239,22 @@ def _achieved(done: Sequence[StageRun]) -> str:
     return f"{plural(len(done), 'stage')}, {verdict}, {seconds:.1f} s, {peak}"
 
 
-def _left_out(runs: Sequence[StageRun]) -> str:
-    """Stages that were not run, grouped by what stood in the way."""
-    reasons: dict[str, list[str]] = {}
-    for run in runs:
-        if run.outcome == "blocked":
-            reasons.setdefault(run.blocked_by, []).append(run.stage)
-    return "; ".join(f"{_names(stages, runs)} not run: {_obstacle(text)}" for text, stages in reasons.items())
-
-
-def _names(stages: Sequence[str], runs: Sequence[StageRun]) -> str:
-    return "" if len(stages) == len(runs) else listed(stages)
-
-
-def _obstacle(text: str) -> str:
-    return text if " " in text else f"{text} has to pass first"
-
-
 def _device(device: str | None) -> str:
     return "the CPU" if device in ("cpu", None) else str(device)
 
 
 def failure(run: StageRun) -> str:
     """How one stage failed: by the exception that surfaced, a signal, or silence."""
+    return f"{run.stage} {_manner(run)}"
+
+
+def _manner(run: StageRun) -> str:
     seen = run.failure
-    if not seen:
-        return f"{run.stage} failed"
-    if seen.kind == "hung":
-        return f"{run.stage} hung for {seen.deadline_s:.0f} s"
-    if seen.kind == "died":
-        return f"{run.stage} died of {seen.signal or 'an unknown cause'}"
-    return f"{run.stage} failed" + (f" ({seen.chain[-1][0]})" if seen.chain else "")
+    if seen and seen.kind == "hung":
+        return f"hung for {seen.deadline_s:.0f} s"
+    if seen and seen.kind == "died":
+        return f"died of {seen.signal or 'an unknown cause'}"
+    return f"failed ({seen.chain[-1][0]})" if seen and seen.chain else "failed"
 
 
 def reason(facts: Facts, about: str) -> str:

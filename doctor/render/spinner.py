@@ -1,52 +1,62 @@
-"""One moving line at the foot of a terminal, drawn over itself and taken away without a trace."""
+"""One moving line at the foot of a terminal while long work runs, by rich."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
-from threading import Event, Thread
-from typing import TextIO
+from threading import Lock, Timer
+from typing import TYPE_CHECKING, TextIO
 
 from doctor.render.layout import Layout
 from doctor.render.plain import one_line
 
-FRAME_S = 0.12  # work that is done sooner is never announced
-NARROW = 40  # columns, where the width is not known
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+PATIENCE_S = 0.3  # work that is done sooner is never announced, and rich never imported for it
 
 
 class Spinner:
-    """Says what runs and for how long, until it is stopped. No escape sequence: every console can show it."""
+    """Says what runs and for how long, until it is stopped."""
 
-    def __init__(self, stream: TextIO, layout: Layout, label: str, clock: Callable[[], float]) -> None:
-        self._stream, self._clock, self._start = stream, clock, clock()
-        self._label = one_line(layout.clean(label))
-        self._frames = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏" if layout.unicode else "|/-\\"
-        # A full last column would break the line, and the next frame start below it.
-        self._room = max((layout.width or NARROW) - 1, 0)
-        self._over = Event()
-        self._thread = Thread(target=self._turn, daemon=True)
+    def __init__(self, stream: TextIO, layout: Layout, label: str) -> None:
+        self._stream, self._layout, self._label = stream, layout, one_line(layout.clean(label))
+        self._lock, self._stopped = Lock(), False
+        self._progress: Progress | None = None
+        self._timer = Timer(PATIENCE_S, self._show)
+        self._timer.daemon = True
 
     def start(self) -> None:
-        """Begin to turn."""
-        self._thread.start()
+        """Begin to wait, then to turn."""
+        self._timer.start()
 
     def stop(self) -> None:
-        """Leave an empty line; the next text takes its place."""
-        self._over.set()
-        self._thread.join()
+        """Take the line away; the next text takes its place."""
+        self._timer.cancel()
+        with self._lock:
+            self._stopped = True
+            if self._progress:
+                self._progress.stop()
 
-    def _turn(self) -> None:
-        count = 0
-        # A pipe that breaks meanwhile is met again, and told, by whoever writes the next line.
-        with suppress(OSError, ValueError):
-            while not self._over.wait(FRAME_S):
-                frame = self._frames[count % len(self._frames)]
-                self._draw(f"{frame}  {self._label}  {self._clock() - self._start:.0f} s")
-                count += 1
-            if count:
-                self._draw("")
-                self._stream.write("\r")
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    def _draw(self, text: str) -> None:
-        self._stream.write(f"\r{text[: self._room]:{self._room}}")
-        self._stream.flush()
+        with self._lock:
+            if self._stopped:
+                return
+            console = Console(
+                file=self._stream,
+                width=self._layout.width,
+                force_terminal=True,
+                no_color=not self._layout.color,
+            )
+            self._progress = Progress(
+                SpinnerColumn("dots" if self._layout.unicode else "line"),
+                TextColumn("{task.description}", markup=False),
+                TimeElapsedColumn(),
+                console=console,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._progress.add_task(self._label, total=None)
+            self._progress.start()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import TextIO
 
 from doctor.findings import Report
@@ -40,7 +38,6 @@ class LiveTerminal:
     """A check as it happens: each subject as soon as it is known, then details and verdict.
 
     ``animated`` adds a line at the bottom that says what runs now and for how long; it needs a terminal.
-    ``clock`` counts seconds.
     """
 
     def __init__(
@@ -51,9 +48,8 @@ class LiveTerminal:
         color: bool = False,
         unicode: bool = False,
         animated: bool = False,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._stream, self._animated, self._clock = stream, animated, clock
+        self._stream, self._animated = stream, animated
         self._layout = Layout(width, color, unicode)
         self._told: dict[str, SubjectLine] = {}
         self._spinner: Spinner | None = None
@@ -66,7 +62,7 @@ class LiveTerminal:
         """Name what runs now, for example a stage of the trial; silent where nothing moves."""
         self.stop()
         if self._animated:
-            self._spinner = Spinner(self._stream, self._layout, label, self._clock)
+            self._spinner = Spinner(self._stream, self._layout, label)
             self._spinner.start()
 
     def line(self, line: SubjectLine) -> None:
