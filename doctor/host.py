@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import platform
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -158,6 +155,8 @@ class LocalHost:
 
     def find_program(self, name: str) -> str | None:
         """The full path of a program on PATH, None where there is none."""
+        import shutil
+
         return shutil.which(name, path=self.env.get("PATH", os.defpath))
 
     def find_library(self, name: str) -> str | None:
@@ -175,11 +174,16 @@ class LocalHost:
     @contextlib.contextmanager
     def temporary_folder(self) -> Iterator[str]:
         """A folder of our own, removed afterwards whatever a child has left in it."""
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="lora-doctor-", ignore_cleanup_errors=True) as folder:
             yield folder
 
     def machine(self) -> Mapping[str, Any]:
         """What the system says of itself, raw: names, memory and disk in bytes."""
+        import platform
+        import shutil
+
         folder = _working_temporary_folder()
         uname = platform.uname()
         return {
@@ -194,6 +198,8 @@ class LocalHost:
 
 
 def _working_temporary_folder() -> str | None:
+    import tempfile
+
     with contextlib.suppress(OSError):
         return tempfile.gettempdir()
     return None
@@ -204,6 +210,8 @@ def _system_name() -> str:
         import distro
 
         return distro.name(pretty=True) or "Linux"
+    import platform
+
     return f"{platform.system()} {platform.release()}"
 
 
@@ -231,6 +239,7 @@ class _Child:
         self.kept: tuple[list[bytes], list[bytes]] = ([], [])
         self.alive_at = time.monotonic()
         self.on_line = on_line
+        self.silent = threading.Event()
         jobs: list[Callable[[], None]] = []
         if process.stdin:
             jobs.append(partial(self._feed, process.stdin, stdin.encode("utf-8", "surrogateescape")))
@@ -253,13 +262,17 @@ class _Child:
                     room -= len(line)
                 if index == 0 and self.on_line and self.on_line(line.decode("utf-8", "replace")):
                     self.alive_at = time.monotonic()
+        if index == 0:
+            self.silent.set()
 
     def wait(self, patience: Patience) -> bool:
         """Wait for the end; True where patience ran out first."""
         activity: _Activity | None = None
         while True:
+            # The end of its output announces a child's own end, without the delay of asking again and again.
+            self.silent.wait(timeout=0.25)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(timeout=0.02 if activity is None else 0.25)
+                self.process.wait(timeout=0.25 if self.silent.is_set() else 0.0)
                 return False
             silent_s = time.monotonic() - self.alive_at
             if silent_s > patience.limit_s:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 
 OWN_FAULT = 3  # exit code of a doctor that failed itself: the target was not examined
 
@@ -16,6 +15,8 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # an ASCII terminal must not end the report
     from doctor.cli import early
 
+    # Threads that feed and read children must not wait for an import to give way (5 ms by default).
+    sys.setswitchinterval(0.0005)
     try:
         early.begin(sys.argv[1:])
         from doctor.cli.app import app
@@ -38,6 +39,7 @@ def silence_output() -> None:
 
 def crash_file() -> str:
     """Write the traceback where it can be picked up; say where, or say it here if nowhere can be written."""
+    import tempfile
     import traceback
 
     text = traceback.format_exc()

@@ -32,7 +32,9 @@ class Examination:
     def run(self) -> Report:
         """Gather and judge. Leaves no child behind, however it ends."""
         from doctor.checkup import gather
+        from doctor.diagnosis import all_rules
 
+        all_rules()  # read while the children look, not after
         try:
             if self.live:
                 self.live.begin(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from doctor.host import Completed, Host, Patience
 
-SURVEY = ("interpreter", "packages", "files", "shadows", "builds")
+SURVEY = ("interpreter", "packages", "files", "shadows", "builds", "end")
 NOISE_KEPT = 4000  # characters of what a child prints besides
 
 Event = Mapping[str, Any]

@@ -9,30 +9,30 @@ NAMED = 5  # files listed by name; the rest is counted
 # conda and the distributions rewrite prefixes and scripts after the record was made.
 REWRITERS = ("conda", "debian", "rpm")
 NATIVE_NAME = re.compile(r"\.(?:so(?:\.\d+)*|pyd|dll|dylib)$")
-
-
-WINDOWS_AND_MACOS = (".pyd", ".dll", ".dylib")
-SHALLOW = 2  # folders below the site folder that a quick look goes down for Python files
+NATIVE_ELSEWHERE = (".pyd", ".dll", ".dylib")
+SHALLOW = 2  # folders that a quick look goes down for Python files
 
 
 @functools.lru_cache(maxsize=None)
-def recorded_files(dist_info):
-    """Rows [path, hash, size] of a RECORD; None where it has none."""
+def recorded_code(dist_info):
+    """Rows [path, hash, size] of a RECORD that are code below the site folder; None where it has none."""
     try:
         with open(os.path.join(dist_info, "RECORD"), encoding="utf-8", newline="") as file:
             lines = file.read().splitlines()
-        # A reader of quoted cells is slow, and hardly any path needs one.
-        rows = [next(csv.reader([line])) if '"' in line else line.rsplit(",", 2) for line in lines]
-    except (OSError, UnicodeDecodeError, csv.Error, StopIteration):
+    except (OSError, UnicodeDecodeError):
         return None
-    return [row for row in rows if len(row) == 3 and row[0][:1] not in (".", "/")]
+    # Ten thousands of lines: only what is code is taken apart, and only a quoted line goes to a real reader.
+    rows = [line.rsplit(",", 2) for line in lines if is_code(line[: line.find(",")])]
+    quoted = (cells for line in lines if line[:1] == '"' for cells in csv.reader([line]))
+    return [row for row in (*rows, *quoted) if len(row) == 3 and is_code(row[0])]
 
 
-def is_watched(path):
-    """Native code always; Python code as far down as the look goes."""
+def is_code(path):
+    """Native code anywhere, Python code as far down as the look goes; nothing above the site folder."""
     if path.endswith(".py"):
-        return CONFIG["hash"] or path.count("/") <= SHALLOW
-    return (".so" in path or path.endswith(WINDOWS_AND_MACOS)) and bool(NATIVE_NAME.search(path))
+        return path[0] not in "./" and (CONFIG["hash"] or path.count("/") <= SHALLOW)
+    native = (".so" in path or path.endswith(NATIVE_ELSEWHERE)) and NATIVE_NAME.search(path)
+    return bool(native) and path[0] not in "./"
 
 
 def hash_of(path):
@@ -86,11 +86,10 @@ def state_of(location, row, trusted):
 
 def check_distribution(one, totals):
     """The faults of one distribution's files, None where all are whole or nothing is recorded."""
-    recorded = recorded_files(one["dist_info"])
-    if recorded is None:
+    rows = recorded_code(one["dist_info"])
+    if rows is None:
         totals["without_record"].append(one["name"])
         return None
-    rows = [row for row in recorded if is_watched(row[0])]
     states = {"missing": [], "altered": [], "truncated": []}
     trusted = one["installer"] not in REWRITERS
     for row in rows:
@@ -132,11 +131,8 @@ def check_files(found, names):
 
 def modules_of(one):
     """Top-level import names of one distribution, from its RECORD, else from its own name."""
-    tops = {
-        row[0][: row[0].find("/")] if "/" in row[0] else row[0]
-        for row in recorded_files(one["dist_info"]) or []
-    }
-    names = {top.split(".", 1)[0] for top in tops if not top.endswith("-info")}
+    tops = {row[0].split("/", 1)[0] for row in recorded_code(one["dist_info"]) or ()}
+    names = {top.split(".", 1)[0] for top in tops}
     return sorted(filter(str.isidentifier, names)) or [one["name"].replace("-", "_")]
 
 

@@ -108,7 +108,7 @@ class Looks:
     def _nvml(self) -> Collected:
         if self.host.os == "linux" and self.host.find_library(NVML_LIBRARY) is None:
             return NO_NVML
-        text = program(("nvml",))
+        text = program(("nvml", "end"))
         return collect(self.host, sys.executable, text, {}, patience=DRIVER_PATIENCE)
 
     def _smi(self) -> Smi | None:

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
+from packaging.markers import InvalidMarker, Marker, UndefinedEnvironmentName
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from doctor.cures import install, reinstall, set_variable
@@ -297,8 +298,6 @@ def is_satisfied(found: Package | None, bounds: str) -> bool:
 
 def applies(marker: str, facts: Facts) -> bool:
     """Does a marker hold for the target? One that cannot be read proves nothing."""
-    from packaging.markers import InvalidMarker, Marker, UndefinedEnvironmentName  # 30 ms, seldom needed
-
     try:
         return Marker(marker).evaluate(marker_environment(facts))
     except (InvalidMarker, UndefinedEnvironmentName):
