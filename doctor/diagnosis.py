@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import get_args
 
 from doctor import __version__
-from doctor.facts import Facts
+from doctor.facts import Facts, Stage
 from doctor.failures import failure_text, first_cause, points_at
 from doctor.findings import (
     CONFIDENCES,
@@ -26,6 +27,8 @@ LAYERS = (
     *("python", "system", "driver", "gpu", "rocm", "cuda", "torch", "numpy", "triton", "bitsandbytes"),
     *("tokenizers", "huggingface-hub", "accelerate", "transformers", "datasets", "peft", "trl", "smoke"),
 )
+# What is there is repaired before what is absent is added.
+ADDITIONS = ("/missing", "/stack-missing", "/requirement-unsatisfied")
 # Findings that say only that a stage failed: whatever explains the failure comes in their place.
 FAILURES = ("import-failed", "import-crashed", "import-hung", "stage-failed")
 
@@ -95,13 +98,13 @@ def fold(findings: Sequence[Finding], facts: Facts, symptoms: dict[str, tuple[st
     causes = [finding for finding in findings if not is_failure(finding)]
     failures = [finding for finding in findings if is_failure(finding)]
     beneath: dict[int, list[Finding]] = {}
-    roots: dict[str, Finding] = {}
+    root_of: dict[str, Finding] = {}  # by the first cause of a failure
     for failure in failures:
         cause = next((one for one in causes if explains(one, failure, facts, symptoms)), None)
-        root = cause or roots.setdefault(cause_of(failure, facts), failure)
+        root = root_of.setdefault(cause_of(failure, facts), cause or failure)
         if root is not failure:
             beneath.setdefault(id(root), []).append(failure)
-    alone = [failure for failure in failures if failure in roots.values()]
+    alone = [failure for failure in failures if any(root is failure for root in root_of.values())]
     return [with_symptoms(one, beneath.get(id(one), ())) for one in causes + alone]
 
 
@@ -124,9 +127,15 @@ def explains(cause: Finding, failure: Finding, facts: Facts, symptoms: dict[str,
     text = failure_text(run)
     if any(symptom in text for symptom in symptoms.get(cause.id, ())):
         return True
+    if not is_about_files(cause):
+        return False
+    # Whoever dies without a stack has died of the broken files that this very stage loads.
+    mute = run.failure is not None and run.failure.kind == "died" and not run.failure.modules
     installed = facts.packages.installed if facts.packages else {}
-    subjects = {evidence.subject for evidence in cause.evidence} if is_about_files(cause) else set()
-    return any(points_at(run, installed.get(name), name) for name in subjects)
+    subjects = {evidence.subject for evidence in cause.evidence}
+    return any(points_at(run, installed.get(name), name) for name in subjects) or (
+        mute and run.stage in cause.breaks
+    )
 
 
 def is_about_files(finding: Finding) -> bool:
@@ -139,7 +148,8 @@ def with_symptoms(finding: Finding, symptoms: Sequence[Finding]) -> Finding:
     if not symptoms:
         return finding
     fields = {name: getattr(finding, name) for name in finding.__struct_fields__}
-    breaks = dict.fromkeys((*finding.breaks, *(stage for one in symptoms for stage in one.breaks)))
+    broken = {*finding.breaks, *(stage for one in symptoms for stage in one.breaks)}
+    breaks = [stage for stage in get_args(Stage) if stage in broken]
     fields.update(symptoms=tuple(symptoms), breaks=tuple(breaks), severity="error", confidence="confirmed")
     return Finding(**fields)
 
@@ -150,6 +160,8 @@ def ordered(findings: Iterable[Finding]) -> list[Finding]:
     def place(finding: Finding) -> tuple[int, bool, int, int, str]:
         subject = finding.id.split("/")[0]
         layer = LAYERS.index(subject) if subject in LAYERS else len(LAYERS)
+        if finding.id.endswith(ADDITIONS):
+            layer = len(LAYERS) + 1
         rank = SEVERITIES.index(finding.severity), not finding.symptoms
         return (*rank, layer, CONFIDENCES.index(finding.confidence), finding.id)
 

@@ -166,6 +166,7 @@ class Packages(Fact, frozen=True, kw_only=True):
     installed: Mapping[str, Package]
     duplicates: tuple[Duplicate, ...] = ()
     shadows: tuple[Shadow, ...] = ()
+    unregistered: tuple[str, ...] = ()  # of the stack: importable, with no metadata that says so
     leftovers: tuple[str, ...] = ()  # "~ransformers": the rest of an interrupted uninstall
 
 

@@ -78,6 +78,7 @@ class Host(Protocol):
     def read_text(self, path: str) -> str | None: ...
     def list_folder(self, path: str) -> tuple[str, ...]: ...
     def is_file(self, path: str) -> bool: ...
+    def is_link(self, path: str) -> bool: ...
     def find_program(self, name: str) -> str | None: ...
     def find_library(self, name: str) -> str | None: ...
     def temporary_folder(self) -> contextlib.AbstractContextManager[str]: ...
@@ -92,6 +93,7 @@ class LocalHost:
         self.env: Mapping[str, str] = dict(os.environ)
         self.os = sys.platform
         self._children: set[_Child] = set()
+        self._closed = False
 
     def run(
         self,
@@ -108,6 +110,8 @@ class LocalHost:
         ``merge`` sends its standard error the way of its standard output, in the order of writing.
         """
         began = time.monotonic()
+        if self._closed:
+            return Completed(None, "", "", 0.0, error="the doctor is leaving")
         try:
             process = subprocess.Popen(
                 list(argv),
@@ -130,7 +134,8 @@ class LocalHost:
         return Completed(process.returncode, child.text(0), child.text(1), seconds, timed_out)
 
     def close(self) -> None:
-        """Kill every child that still runs, for a doctor that is interrupted."""
+        """Kill every child that still runs and start no more, for a doctor that leaves."""
+        self._closed = True
         for child in tuple(self._children):
             child.end()
 
@@ -152,6 +157,10 @@ class LocalHost:
     def is_file(self, path: str) -> bool:
         """Is there a file, links followed?"""
         return os.path.isfile(path)
+
+    def is_link(self, path: str) -> bool:
+        """Is there a symbolic link, whether it leads somewhere or not?"""
+        return os.path.islink(path)
 
     def find_program(self, name: str) -> str | None:
         """The full path of a program on PATH, None where there is none."""

@@ -30,14 +30,17 @@ class TargetNotFound(Exception):
 
 def python_in(host: Host, folder: str) -> str | None:
     """The interpreter of an environment's folder, None where it holds none."""
-    candidates = (os.path.join(folder, *place.split("/")) for place in PLACES)
-    return next((path for path in candidates if host.is_file(path)), None)
+    candidates = [os.path.join(folder, *place.split("/")) for place in PLACES]
+    found = [path for path in candidates if host.is_file(path)]
+    # A link that leads nowhere is the environment's interpreter all the same, and that is its fault.
+    return next(iter(found or [path for path in candidates if host.is_link(path)]), None)
 
 
 def named_target(host: Host, name: str) -> Target:
     """What ``--python`` names: an interpreter, the folder of an environment, or a program on PATH."""
     path = os.path.abspath(os.path.expanduser(name))
-    found = path if host.is_file(path) else python_in(host, path) or host.find_program(name)
+    there = host.is_file(path) or host.is_link(path)
+    found = path if there and not host.list_folder(path) else python_in(host, path) or host.find_program(name)
     if found is None:
         raise TargetNotFound(
             f"--python {name} names no interpreter",

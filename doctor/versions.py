@@ -47,6 +47,14 @@ class Interval(NamedTuple):
         base = Version(version.base_version)
         return base not in {comparable(bound or "") for bound in self}
 
+    @property
+    def outside(self) -> str:
+        """The releases around it, in words: "below 0.16.0, or 0.18.0 or newer"."""
+        below = f"below {self.introduced}" if self.introduced != "0" else ""
+        above = f"{self.fixed} or newer" if self.fixed else ""
+        above = f"newer than {self.last_affected}" if self.last_affected else above
+        return ", or ".join(part for part in (below, above) if part) or "none"
+
     def __str__(self) -> str:
         """In words: "0.16.0 to below 0.18.0", "below 0.32", "5.0.0 and above"."""
         low = "" if self.introduced == "0" else self.introduced

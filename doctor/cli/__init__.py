@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 OWN_FAULT = 3  # exit code of a doctor that failed itself: the target was not examined
@@ -10,6 +11,11 @@ OWN_FAULT = 3  # exit code of a doctor that failed itself: the target was not ex
 
 def main() -> None:
     """Run ``lora-doctor`` and leave with its exit code; never a traceback."""
+    if sys.stdout is None:  # closed by whoever started us: the exit code still says how it stands
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for number in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, number):
+            signal.signal(getattr(signal, number), leave_cleanly)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # an ASCII terminal must not end the report
@@ -30,6 +36,11 @@ def main() -> None:
         sys.exit(OWN_FAULT)
     finally:
         early.leave()
+
+
+def leave_cleanly(number: int, frame: object) -> None:
+    """End as asked, by way of the code that kills the children."""
+    sys.exit(128 + number)
 
 
 def silence_output() -> None:

@@ -18,21 +18,24 @@ def native_libraries(folder):
     return sorted(name for name in names if name.startswith("libbitsandbytes"))
 
 
-def read_build(found, package, read):
-    """What ``read`` says of the folder that holds a package; None where it is absent or unreadable."""
-    for one in found:
-        if one["name"] == package:
-            try:
-                return {"version": one["version"], "build": read(one["location"]), "fault": ""}
-            except OSError as error:
-                return {"version": one["version"], "build": None, "fault": str(error)}
-    return None
+def read_build(package, read):
+    """What ``read`` says of the folder that holds a package; None where it is absent."""
+    versions = [one["version"] for one in FOUND if one["name"] == package]
+    folder = IMPORTABLE.get(package) or next(
+        (one["location"] for one in FOUND if one["name"] == package), None
+    )
+    if folder is None:
+        return None
+    try:
+        return {"version": "".join(versions[:1]), "build": read(folder), "fault": ""}
+    except OSError as error:
+        return {"version": "".join(versions[:1]), "build": None, "fault": str(error)}
 
 
 emit(
     {
         "section": "builds",
-        "torch": read_build(FOUND, "torch", torch_build),
-        "bitsandbytes": read_build(FOUND, "bitsandbytes", native_libraries),
+        "torch": read_build("torch", torch_build),
+        "bitsandbytes": read_build("bitsandbytes", native_libraries),
     }
 )

@@ -11,6 +11,8 @@ if sys.version_info < (3, 8):
     sys.stderr.write("lora-doctor: Python %d.%d is older than 3.8\n" % sys.version_info[:2])
     sys.exit(78)
 
+# What a fresh interpreter has loaded before it runs a line: no local file can take its place.
+AT_START = frozenset(sys.modules)
 # A json.py or random.py in the current folder must not break the collector itself.
 LOCAL_ENTRIES = [entry for entry in sys.path[:1] if entry in ("", ".")]
 if LOCAL_ENTRIES:
@@ -32,8 +34,17 @@ CHANNEL = os.dup(1)
 
 
 def restore_local_entries():
-    """Put the current folder back on ``sys.path``, before anything of the user's is imported."""
+    """Make the current folder count again, as it does in the user's own run.
+
+    Modules that this program loaded itself are forgotten where a local file of that name would hide them.
+    """
     sys.path[:0] = LOCAL_ENTRIES
+    local = {name.split(".", 1)[0] for name in os.listdir(".")} if LOCAL_ENTRIES else set()
+    for name in set(sys.modules) - AT_START:
+        if name in local and (
+            os.path.isfile(name + ".py") or os.path.isfile(os.path.join(name, "__init__.py"))
+        ):
+            del sys.modules[name]
 
 
 def emit(payload):

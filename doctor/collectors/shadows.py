@@ -52,4 +52,18 @@ def shadows(found, names):
     return rows
 
 
-emit({"section": "shadows", "shadows": shadows(FOUND, STACK_CLOSURE)})
+def importable(names):
+    """The folder that each module would be imported from, where there is one."""
+    folders = [os.getcwd() for _ in LOCAL_ENTRIES] + search_folders()
+    places = {name: next((folder for folder in folders if provider(folder, name)), None) for name in names}
+    return {name: folder for name, folder in places.items() if folder}
+
+
+IMPORTABLE = importable(CONFIG["stack"])
+emit(
+    {
+        "section": "shadows",
+        "shadows": shadows(FOUND, STACK_CLOSURE),
+        "unregistered": sorted(set(IMPORTABLE) - {one["name"] for one in FOUND}),
+    }
+)

@@ -95,7 +95,7 @@ def evidence(subject: str, term: Term, value: str | None) -> Evidence:
         return Evidence(subject, "not installed", "any release")
     if term.one_of:
         return Evidence(subject, value or "")
-    return Evidence(subject, value or "", f"affected: {term.interval}")
+    return Evidence(subject, value or "", term.interval.outside)
 
 
 def confidence(row: Row, facts: Facts, values: Mapping[str, str | None]) -> Confidence:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from doctor.collectors import SURVEY, Collected, collect, program
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 SURVEY_PATIENCE = Patience(limit_s=60.0, idle_s=15.0)
 DRIVER_PATIENCE = Patience(limit_s=10.0)
-SMI_QUERY = "index,name,driver_version,memory.total,memory.free,compute_cap"
+SMI_FIELDS = ("index", "name", "driver_version", "memory.total", "memory.free", "compute_cap")
 
 NVML_LIBRARY = "libnvidia-ml.so.1"
 # What a child would answer, in NVML's own words and number, without the 40 ms of asking one.
@@ -91,6 +91,7 @@ class Looks:
         survey = self.survey.result()
         packages = survey.section("packages") or {}
         installed = {one["name"] for one in packages.get("found", ())}
+        installed.update((survey.section("shadows") or {}).get("unregistered", ()))
         folders = (survey.section("interpreter") or {}).get("site_folders", ())
         self.trial.run(installed, folders)
 
@@ -115,9 +116,16 @@ class Looks:
         path = self.host.find_program("nvidia-smi")
         if path is None:
             return None
-        query = Later(
-            lambda: self.host.run(
-                [path, f"--query-gpu={SMI_QUERY}", "--format=csv,noheader,nounits"], patience=DRIVER_PATIENCE
-            )
-        )
+        query = Later(lambda: self._smi_query(path))
         return Smi(self.host.run([path], patience=DRIVER_PATIENCE), query.result())
+
+    def _smi_query(self, path: str) -> Completed:
+        """GPUs by named fields. Drivers before 510 know no compute_cap and refuse the whole query for it."""
+
+        def ask(fields: Sequence[str]) -> Completed:
+            command = [path, f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"]
+            return self.host.run(command, patience=DRIVER_PATIENCE)
+
+        answer = ask(SMI_FIELDS)
+        refused = answer.code not in (0, None) and not answer.timed_out
+        return ask(SMI_FIELDS[:-1]) if refused else answer

@@ -44,9 +44,9 @@ def from_query(smi: Smi) -> tuple[Gpu, ...]:
 
 
 def _row(row: list[str]) -> Gpu | None:
-    if len(row) != 6 or not row[0].strip().isdigit():
+    if len(row) not in (5, 6) or not row[0].strip().isdigit():
         return None
-    index, name, _, total, free, capability = (cell.strip() for cell in row)
+    index, name, _, total, free, capability = (cell.strip() for cell in (*row, "")[:6])
     if not total.isdigit():
         return None
     return Gpu(

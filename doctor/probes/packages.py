@@ -17,13 +17,14 @@ def probe(looks: Looks) -> Packages | Gap:
     if section is None:
         return Gap(about="packages", kind="failed", reason=answer.trouble)
     modules = (answer.section("files") or {}).get("modules", {})
-    shadows = (answer.section("shadows") or {}).get("shadows", ())
+    hidden = answer.section("shadows") or {}
     found: Sequence[Mapping[str, Any]] = section["found"]
     return Packages(
         # Of two registrations the first on sys.path is what an import meets.
         installed={one["name"]: package(one, modules) for one in reversed(found)},
         duplicates=duplicates(found),
-        shadows=tuple(Shadow(**shadow) for shadow in shadows),
+        shadows=tuple(Shadow(**shadow) for shadow in hidden.get("shadows", ())),
+        unregistered=tuple(hidden.get("unregistered", ())),
         leftovers=tuple(section["leftovers"]),
     )
 

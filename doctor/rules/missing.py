@@ -18,8 +18,13 @@ GRAVITY.update(bitsandbytes="warning", trl="note")
 
 def absent_libraries(facts: Facts) -> list[str]:
     """Libraries without which no LoRA fine-tune runs, and that are not there."""
-    installed = facts.packages.installed if facts.packages else {}
-    return [name for name in STACK if GRAVITY[name] == "error" and name not in installed]
+    return [name for name in STACK if GRAVITY[name] == "error" and is_absent(name, facts)]
+
+
+def is_absent(name: str, facts: Facts) -> bool:
+    """Is a library neither registered nor importable?"""
+    packages = facts.packages
+    return packages is not None and name not in packages.installed and name not in packages.unregistered
 
 
 @rule(
@@ -54,7 +59,7 @@ def missing(library: str, facts: Facts) -> Iterator[Hit]:
     """
     assert facts.packages is not None
     absent = absent_libraries(facts)
-    if library not in facts.packages.installed and absent in ([], [library]):
+    if is_absent(library, facts) and absent in ([], [library]):
         yield Hit(
             title=f"{library} is not installed in the target",
             evidence=(Evidence(library, "not installed", "installed"),),

@@ -153,6 +153,13 @@ def metadata_unreadable(facts: Facts) -> Iterator[Hit]:
                 evidence=(Evidence(package.name, package.fault, "a METADATA file with name and version"),),
                 fixes=(reinstall(facts, package.name, package.version),),
             )
+    for name in facts.packages.unregistered:
+        yield Hit(
+            title=f"{name} can be imported and is registered nowhere, so nothing tells its version",
+            severity="warning",
+            evidence=(Evidence(name, "no dist-info", "the metadata of an installed package"),),
+            fixes=(install(facts, f"Install {name}", name),),
+        )
 
 
 def required_by_stack(packages: Packages) -> set[str]:

@@ -18,6 +18,7 @@ from doctor.host import Host, Patience
 from doctor.smoke.child import PARTS
 from doctor.target import Target
 
+NOISE_KEPT = 2000  # characters of what a stage prints, its end
 IDLE_S = 20.0  # a child that neither computes nor reads for so long hangs
 
 # Every stage in its order, with the stages that must have passed and the packages it needs.
@@ -160,7 +161,7 @@ class Trial:
         )
 
     def _noise_of(self, stage: str) -> str:
-        return "".join(self._noise.pop(stage, ()))[-2000:].strip()
+        return "".join(self._noise.pop(stage, ())).strip()[-NOISE_KEPT:]
 
     def _settle(self, child: Collected, ready: Sequence[str]) -> None:
         """Give the stage in which a child died or hung its outcome."""
@@ -173,9 +174,9 @@ class Trial:
             if ended_well and self.runs[stage]["outcome"] == "failed" or not left:
                 return
             stage = left[0]
-        noise = self._noise_of(stage) or child.noise
+        noise = "".join(self._noise.pop(stage, ())).strip() or child.noise
         death = self._death(child, noise)
-        self._record(stage, outcome="failed", seconds=done.seconds, failure=death, noise=noise[-2000:])
+        self._record(stage, outcome="failed", seconds=done.seconds, failure=death, noise=noise[-NOISE_KEPT:])
 
     def _death(self, child: Collected, noise: str) -> dict[str, Any]:
         done = child.completed

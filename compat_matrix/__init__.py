@@ -1,0 +1,1 @@
+"""Which releases, builds, drivers and GPUs do not go together: data only, its form is in README.md."""

@@ -1,0 +1,277 @@
+"""``lora-doctor check`` against real environments: what it finds first, and that it holds out in each."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from .conftest import Check
+from .environment import built
+from .lab import Lab
+from .running import MODULE, SCRIPT, Outcome, run_doctor
+from .surroundings import BANNER
+
+pytestmark = pytest.mark.environments
+
+QUICK = ("--quick",)
+FULL = ()
+# For a torch that hangs: nothing that ends by itself is timed by it.
+IMPATIENT = ("--timeout", "8")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a run must end with. ``also``: error findings that may stand beside the first."""
+
+    primary: str | None
+    verdict: str = "broken"
+    code: int = 1
+    options: tuple[str, ...] = FULL
+    also: tuple[str, ...] = ()
+
+
+# Nobody trains with an interpreter that does not start; of its environment nothing is known.
+NOT_EXAMINED = Expected("python/interpreter-does-not-start", "undetermined", 3)
+HEALTHY = Expected(None, "healthy", 0)
+QUICK_HEALTHY = Expected(None, "healthy", 0, QUICK)
+SILENT_DRIVER = Expected("driver/not-answering", "impaired", 0, QUICK)
+CORRUPT, ALTERED = "bitsandbytes/native-library-corrupt", "python/files-missing-or-altered"
+
+EXPECTED = {
+    "healthy": HEALTHY,
+    "peft_too_old_for_transformers": Expected("peft/too-old-for-transformers"),
+    "peft_needs_newer_transformers": Expected("peft/needs-newer-transformers"),
+    "bitsandbytes_without_libraries": Expected("bitsandbytes/native-library-missing"),
+    "bitsandbytes_cpu_library_cut": Expected(CORRUPT),
+    "bitsandbytes_cuda_library_cut": Expected(CORRUPT, options=QUICK),
+    "numpy_without_extension": Expected(ALTERED),
+    "torch_edited": Expected(ALTERED),
+    "transformers_registered_twice": Expected("python/duplicate-metadata", options=QUICK),
+    "peft_half_uninstalled": Expected(ALTERED),
+    "peft_leftover": QUICK_HEALTHY,
+    "peft_metadata_missing": Expected("python/metadata-unreadable", options=QUICK),
+    "peft_metadata_random": Expected("python/metadata-unreadable", options=QUICK),
+    "peft_record_missing": QUICK_HEALTHY,
+    "torch_segfaults": Expected("torch/import-crashed"),
+    "torch_sleeps": Expected("torch/import-hung", options=IMPATIENT),
+    "torch_spins": Expected("torch/import-hung", options=IMPATIENT),
+    "torch_prints_rubbish": HEALTHY,
+    "torch_prints_rubbish_and_raises": Expected("torch/import-failed"),
+    "torch_alone_segfaults": Expected("torch/import-crashed", also=("python/stack-missing",)),
+    "torch_alone_prints_rubbish": Expected("torch/import-failed", also=("python/stack-missing",)),
+    "sitecustomize_prints": QUICK_HEALTHY,
+    "sitecustomize_exits": NOT_EXAMINED,
+    "torch_py_here": Expected("python/module-shadowed"),
+    "peft_py_here": Expected("python/module-shadowed", options=QUICK),
+    "datasets_folder_here": QUICK_HEALTHY,
+    "empty": Expected("python/stack-missing"),
+    "empty_without_pip": Expected("python/stack-missing"),
+    "python38_empty": Expected("python/stack-missing"),
+    "python38_with_old_peft": Expected("python/stack-missing"),
+    "nvidia_smi_hangs": SILENT_DRIVER,
+    "nvidia_smi_fails": SILENT_DRIVER,
+    "nvidia_smi_prints_rubbish": QUICK_HEALTHY,
+    "nvidia_smi_of_another_driver": Expected("driver/library-version-mismatch", options=QUICK),
+    "gpu_and_cpu_torch": Expected("torch/cpu-only-build", options=QUICK),
+    "old_driver_and_torch_for_cuda_13": Expected("driver/too-old-for-cuda-runtime", options=QUICK),
+}
+
+
+@pytest.fixture
+def outcome(name: str, check: Check) -> Outcome:
+    """The run that a row of the table describes."""
+    return check(name, *EXPECTED[name].options)
+
+
+def asked_of(check: Check, name: str) -> Outcome:
+    """The same run, for the tests that ask one environment for more."""
+    return check(name, *EXPECTED[name].options)
+
+
+each_environment = pytest.mark.parametrize("name", EXPECTED)
+
+
+@each_environment
+def test_the_root_cause_stands_first(name: str, outcome: Outcome) -> None:
+    expected, report = EXPECTED[name], outcome.report
+    assert report["primary"] == expected.primary
+    first = [finding["id"] for finding in report["findings"] if finding["severity"] != "note"][:1]
+    assert first == ([expected.primary] if expected.primary else [])
+    assert set(outcome.ids("error")) <= {expected.primary, *expected.also}
+    assert (report["verdict"], outcome.code) == (expected.verdict, expected.code)
+
+
+@each_environment
+def test_the_doctor_holds_out(name: str, outcome: Outcome) -> None:
+    """Only the report is printed, no process outlives it, and no fact is absent without a word."""
+    assert outcome.stderr == ""
+    assert outcome.left_running == ()
+    assert unexplained(outcome.facts) == []
+    assert outcome.facts["system"]["cpu_count"] == os.cpu_count()
+
+
+def unexplained(facts: dict[str, Any]) -> list[str]:
+    """Facts that are absent without exactly one gap, or gaps about facts that are there."""
+    about = [gap["about"] for gap in facts["gaps"]]
+    return [name for name, value in facts.items() if about.count(name) != (value is None)]
+
+
+@each_environment
+def test_installing_fixes_name_the_target(name: str, outcome: Outcome) -> None:
+    folder = str(outcome.target.python.parents[1])
+    commands = [
+        command
+        for finding in outcome.report["findings"]
+        for fix in finding["fixes"]
+        for command in fix["commands"]
+        if fix["scope"] == "environment" and {"install", "uninstall"} & set(command)
+    ]
+    strangers = [command for command in commands if not any(folder in os.path.expanduser(a) for a in command)]
+    assert strangers == []
+
+
+def test_healthy_means_that_the_proofs_hold(check: Check) -> None:
+    outcome = asked_of(check, "healthy")
+    runs = {run["stage"]: run for run in outcome.facts["trial"]["runs"]}
+    assert {name for name, run in runs.items() if run["outcome"] == "failed"} == set()
+    assert runs["qlora-step"]["outcome"] == "ok"
+    proofs = [proof for run in runs.values() for proof in run["proofs"]]
+    assert len(proofs) > 5
+    assert [proof for proof in proofs if not proof["holds"]] == []
+    assert outcome.facts["bitsandbytes_runtime"]["library"] == "libbitsandbytes_cpu.so"
+
+
+def test_what_needs_a_gpu_is_not_judged_without_one(check: Check) -> None:
+    report = asked_of(check, "healthy").report
+    assert {"id": "torch/cpu-only-build", "missing": ["gpus"]} in report["not_judged"]
+    assert [gap["kind"] for gap in report["gaps"] if gap["about"] == "gpus"] == ["not-applicable"]
+
+
+def test_every_failed_import_is_a_symptom_of_the_missing_file(check: Check) -> None:
+    outcome = asked_of(check, "numpy_without_extension")
+    symptoms = {finding["id"] for finding in outcome.finding(ALTERED)["symptoms"]}
+    failed = {f"{run['stage'][7:]}/import-failed" for run in failed_imports(outcome)}
+    assert "torch/import-failed" in failed
+    assert failed <= symptoms
+
+
+def failed_imports(outcome: Outcome) -> list[dict[str, Any]]:
+    runs = outcome.facts["trial"]["runs"]
+    return [run for run in runs if run["outcome"] == "failed" and run["stage"].startswith("import-")]
+
+
+def test_a_truncated_library_kills_by_sigbus_and_the_file_is_blamed(check: Check) -> None:
+    outcome = asked_of(check, "bitsandbytes_cpu_library_cut")
+    signals = {run["failure"]["signal"] for run in failed_imports(outcome)}
+    assert signals == {"SIGBUS"}
+    assert "libbitsandbytes_cpu.so" in outcome.finding(CORRUPT)["title"]
+
+
+def test_a_crash_names_its_signal_and_blocks_the_rest(check: Check) -> None:
+    outcome = asked_of(check, "torch_segfaults")
+    first, *later = (run for run in outcome.facts["trial"]["runs"] if run["stage"] != "trainer-step")
+    assert (first["stage"], first["failure"]["kind"], first["failure"]["signal"]) == (
+        "import-torch",
+        "died",
+        "SIGSEGV",
+    )
+    assert {run["outcome"] for run in later} == {"blocked"}
+
+
+@pytest.mark.parametrize("name", ["torch_sleeps", "torch_spins"])
+def test_a_hang_is_ended_and_said_to_be_one(name: str, outcome: Outcome) -> None:
+    (run,) = failed_imports(outcome)
+    assert run["failure"]["kind"] == "hung"
+    assert any("torch/__init__.py" in frame for frame in run["failure"]["frames"])
+
+
+def test_what_the_interpreter_prints_is_kept_as_noise(check: Check) -> None:
+    outcome = asked_of(check, "sitecustomize_prints")
+    assert BANNER in outcome.facts["interpreter"]["noise"]
+    assert outcome.ids("note") == ["python/prints-at-startup"]
+
+
+def test_rubbish_of_a_library_stays_in_its_stage(check: Check) -> None:
+    outcome = asked_of(check, "torch_prints_rubbish")
+    noise = {run["stage"]: run["noise"] for run in outcome.facts["trial"]["runs"]}
+    assert 'red{"schema": 1, "findings": []' in noise["import-torch"]
+
+
+def test_no_escape_sequence_of_a_library_reaches_the_terminal(lab: Lab) -> None:
+    with built(lab, "torch_prints_rubbish_and_raises") as target:
+        outcome = run_doctor(target, lab.folder(), "--no-color")
+    assert outcome.code == 1
+    assert "torch" in outcome.stdout
+    assert [mark for mark in ("\x1b", "\x00", "\x07", "]0;") if mark in outcome.stdout] == []
+
+
+def test_packages_without_record_are_named(check: Check) -> None:
+    assert asked_of(check, "peft_record_missing").facts["files"]["without_record"] == ["peft"]
+
+
+def test_leftovers_are_named(check: Check) -> None:
+    assert "~eft" in " ".join(asked_of(check, "peft_leftover").facts["packages"]["leftovers"])
+
+
+def test_unreadable_metadata_hides_no_other_package(check: Check) -> None:
+    installed = asked_of(check, "peft_metadata_random").facts["packages"]["installed"]
+    assert installed["peft"]["fault"] != ""
+    assert installed["transformers"]["version"] == "5.24.0"
+
+
+@pytest.mark.parametrize("name", ["python38_empty", "python38_with_old_peft"])
+def test_targets_may_be_old(name: str, outcome: Outcome) -> None:
+    assert outcome.facts["interpreter"]["version"].startswith("3.8.")
+    versions = {name: one["version"] for name, one in outcome.facts["packages"]["installed"].items()}
+    assert versions.get("peft") == ("0.13.2" if name == "python38_with_old_peft" else None)
+
+
+@pytest.mark.parametrize("doctor", [MODULE, SCRIPT], ids=["module", "script"])
+def test_names_of_the_standard_library_here_do_not_disturb_the_doctor(
+    lab: Lab, doctor: tuple[str, ...]
+) -> None:
+    with built(lab, "standard_library_names_here") as target:
+        assert target.working_folder
+        outcome = run_doctor(target, target.working_folder, "--quick", "--format", "json", doctor=doctor)
+    assert (outcome.stderr, outcome.code) == ("", 0)
+    assert unexplained(outcome.facts) == []
+    assert {shadow["module"] for shadow in outcome.facts["packages"]["shadows"]} == {
+        "inspect",
+        "json",
+        "random",
+        "tempfile",
+    }
+
+
+def test_names_of_the_standard_library_here_explain_a_failed_import(lab: Lab) -> None:
+    with built(lab, "standard_library_names_here") as target:
+        assert target.working_folder
+        outcome = run_doctor(target, target.working_folder, "--format", "json", doctor=SCRIPT)
+    assert (outcome.report["primary"], outcome.code) == ("python/module-shadowed", 1)
+    assert set(outcome.ids("error")) == {"python/module-shadowed"}
+
+
+def test_an_interpreter_that_is_gone_is_one_line(check: Check) -> None:
+    outcome = check("interpreter_gone")
+    assert (outcome.code, outcome.stdout) == (3, "")
+    assert str(outcome.target.python) in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+
+
+def test_an_old_driver_still_tells_its_gpu(check: Check) -> None:
+    """Driver 470 refuses a query that asks for compute_cap, and answers all else."""
+    outcome = asked_of(check, "gpu_and_cpu_torch")
+    (gpu,) = outcome.facts["gpus"]
+    assert (gpu["name"], gpu["memory_total_bytes"]) == ("Tesla T4", 15109 * 2**20)
+    assert outcome.facts["driver"]["version"] == "470.256.02"
+    (command, *_) = outcome.finding("torch/cpu-only-build")["fixes"][0]["commands"]
+    assert any(part.endswith("/cu118") for part in command)
+
+
+def test_a_driver_that_does_not_answer_is_a_gap(check: Check) -> None:
+    for name in ("nvidia_smi_hangs", "nvidia_smi_fails", "nvidia_smi_prints_rubbish"):
+        gaps = {gap["about"]: gap["kind"] for gap in asked_of(check, name).report["gaps"]}
+        assert (gaps["driver"], gaps["gpus"]) == ("failed", "failed")

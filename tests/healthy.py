@@ -1,0 +1,377 @@
+"""One healthy machine with a GPU twice over: as the children and files that tell of it, and as its Facts.
+
+``gather`` on the first yields the second; ``test_checkup`` holds the two together, so that a rule that is
+tested on ``facts()`` is tested on what the probes really make.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from fakes import FakeHost, emits, ended
+
+from doctor.facts import (
+    BitsandbytesBuild,
+    BitsandbytesRuntime,
+    Driver,
+    DriverSigns,
+    Facts,
+    Failure,
+    FileCheck,
+    Gap,
+    Gpu,
+    Interpreter,
+    Package,
+    Packages,
+    StageRun,
+    System,
+    TorchBuild,
+    TorchRuntime,
+    Trial,
+)
+from doctor.target import Target
+
+PYTHON = "/env/bin/python"
+SITE = "/env/lib/python3.11/site-packages"
+SMI = "/usr/bin/nvidia-smi"
+TARGET = Target(PYTHON, "--python")
+GPU_NAME = "NVIDIA GeForce RTX 4090"
+DRIVER = "580.95.05"
+MIB = 1 << 20
+
+VERSIONS = {
+    "torch": "2.13.0+cu130",
+    "bitsandbytes": "0.50.2",
+    "transformers": "5.24.0",
+    "accelerate": "1.15.0",
+    "peft": "0.21.2",
+    "trl": "1.16.0",
+    "datasets": "5.2.0",
+    "numpy": "2.4.1",
+}
+REQUIRES = {
+    "peft": ["torch>=1.13.0", "transformers", "numpy>=1.17"],
+    "trl": ["accelerate>=1.4.0", "datasets>=3.0.0", "transformers>=4.56.2"],
+    "bitsandbytes": ["torch<3,>=2.3", "numpy>=1.17"],
+}
+STAGES = (
+    *("import-torch", "see-gpu", "import-bitsandbytes", "import-transformers", "import-accelerate"),
+    *("import-peft", "import-trl", "load-4bit", "lora-step", "qlora-step", "save-load", "sft-step"),
+)
+ARCHITECTURES = ["sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120", "compute_120"]
+LIBRARIES = ["libbitsandbytes_cpu.so", "libbitsandbytes_cuda126.so", "libbitsandbytes_cuda130.so"]
+
+Event = dict[str, Any]
+
+
+def installed(name: str, version: str) -> Event:
+    """One distribution as the survey tells it."""
+    return {
+        "name": name,
+        "version": version,
+        "location": SITE,
+        "dist_info": f"{SITE}/{name}-{version}.dist-info",
+        "installer": "pip",
+        "requires": REQUIRES.get(name, []),
+        "requires_python": ">=3.9",
+        "editable": False,
+        "origin": "",
+        "fault": "",
+    }
+
+
+INTERPRETER: Event = {
+    "executable": PYTHON,
+    "version": "3.11.9",
+    "implementation": "CPython",
+    "prefix": "/env",
+    "base_prefix": "/usr",
+    "kind": "venv",
+    "site_folders": [SITE],
+    "user_site": None,
+    "externally_managed": False,
+    "has_pip": True,
+    "writable": True,
+}
+SURVEY: dict[str, Event] = {
+    "interpreter": INTERPRETER,
+    "packages": {
+        "found": [installed(name, version) for name, version in sorted(VERSIONS.items())],
+        "leftovers": [],
+        "closure": sorted(VERSIONS),
+    },
+    "files": {
+        "modules": {name: [name] for name in VERSIONS},
+        "checked": 1234,
+        "hashed": 0,
+        "without_record": [],
+        "faults": [],
+    },
+    "shadows": {"shadows": []},
+    "builds": {
+        "torch": {
+            "version": VERSIONS["torch"],
+            "build": {"__version__": VERSIONS["torch"], "cuda": "13.0", "hip": None},
+            "fault": "",
+        },
+        "bitsandbytes": {"version": VERSIONS["bitsandbytes"], "build": LIBRARIES, "fault": ""},
+    },
+}
+NVML: Event = {
+    "section": "nvml",
+    "driver": DRIVER,
+    "cuda": "13.0",
+    "gpus": [
+        {
+            "index": 0,
+            "name": GPU_NAME,
+            "compute_capability": "8.9",
+            "memory_total_bytes": 24564 * MIB,
+            "memory_free_bytes": 24000 * MIB,
+        }
+    ],
+}
+SMI_TABLE = f"""\
+Sun Nov 29 12:00:00 2026
++-----------------------------------------------------------------------------------------+
+| NVIDIA-SMI {DRIVER}              Driver Version: {DRIVER}      CUDA Version: 13.0     |
++-----------------------------------------+------------------------+----------------------+
+"""
+SMI_ROWS = f"0, {GPU_NAME}, {DRIVER}, 24564, 24000, 8.9\n"
+DETAILS: dict[str, Event] = {
+    "import-torch": {
+        "version": VERSIONS["torch"],
+        "file": f"{SITE}/torch/__init__.py",
+        "cuda_version": "13.0",
+        "hip_version": None,
+        "arch_list": ARCHITECTURES,
+    },
+    "see-gpu": {
+        "cuda_available": True,
+        "device_count": 1,
+        "cuda_error": "",
+        "devices": [GPU_NAME],
+        "capabilities": ["8.9"],
+        "bf16": True,
+    },
+    "import-bitsandbytes": {
+        "version": VERSIONS["bitsandbytes"],
+        "file": f"{SITE}/bitsandbytes/__init__.py",
+        "library": "libbitsandbytes_cuda130.so",
+        "mapped": ["libcudart.so.13"],
+        "handle": "CudaBNBNativeLibrary",
+    },
+    "load-4bit": {"device": "cuda:0"},
+}
+
+
+def survey(**changes: Event | None) -> list[Event]:
+    """The sections of a survey; a change replaces keys of one, None leaves it out."""
+    sections = copy.deepcopy(SURVEY)
+    for name, change in changes.items():
+        if change is None:
+            del sections[name]
+        else:
+            sections[name] = {**sections[name], **change}
+    return [{"section": name, **section} for name, section in sections.items()]
+
+
+def started(stage: str) -> Event:
+    return {"event": "start", "stage": stage}
+
+
+def finished(stage: str, outcome: str = "ok", **fields: Any) -> Event:
+    """The end of a stage as the trial's child tells it."""
+    told = {"event": "end", "stage": stage, "outcome": outcome, "seconds": 1.0, "peak_bytes": 500 * MIB}
+    return {**told, "details": DETAILS.get(stage, {}), **fields}
+
+
+def passed(*stages: str) -> list[Event]:
+    """Stages that passed, start and end of each."""
+    return [event for stage in stages for event in (started(stage), finished(stage))]
+
+
+def host(**scripted: Any) -> FakeHost:
+    """The machine as a host. ``scripted`` replaces ``survey``, ``hashes``, ``nvml``, ``trial``, ``smi``, ``rows``.
+
+    What else is named goes to :class:`FakeHost`.
+    """
+    replies = {
+        name: scripted.pop(name, reply)
+        for name, reply in {
+            "survey": emits(*survey()),
+            "hashes": emits(*survey(files={"hashed": 21})),
+            "nvml": emits(NVML),
+            "trial": emits(*passed(*STAGES)),
+            "smi": ended(SMI_TABLE),
+            "rows": ended(SMI_ROWS),
+        }.items()
+    }
+    made = FakeHost(**{**HOST, **scripted})
+    for name in ("survey", "hashes", "trial"):
+        made.on(PYTHON, "-", name, replies=replies[name])
+    made.on(sys.executable, "-", "nvml", replies=replies["nvml"])
+    made.on(SMI, replies=replies["smi"])
+    made.on(SMI, SMI_QUERY_ARGUMENT, replies=replies["rows"])
+    return made
+
+
+SMI_QUERY_ARGUMENT = "--query-gpu=index,name,driver_version,memory.total,memory.free,compute_cap"
+BUS = {
+    "/sys/bus/pci/devices/0000:01:00.0/vendor": "0x10de\n",
+    "/sys/bus/pci/devices/0000:01:00.0/class": "0x030000\n",
+    "/sys/bus/pci/devices/0000:01:00.1/vendor": "0x10de\n",  # its sound
+    "/sys/bus/pci/devices/0000:01:00.1/class": "0x040300\n",
+    "/sys/bus/pci/devices/0000:02:00.0/vendor": "0x8086\n",
+    "/sys/bus/pci/devices/0000:02:00.0/class": "0x030000\n",
+}
+HOST: dict[str, Any] = {
+    "env": {"HF_HOME": "/data/hf", "LANG": "C.UTF-8", "HF_TOKEN": "hf_not_to_be_seen", "PATH": "/usr/bin"},
+    "programs": {"nvidia-smi": SMI},
+    "libraries": {"libnvidia-ml.so.1": "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"},
+    "files": {
+        "/proc/meminfo": "MemTotal:       32768000 kB\nMemFree:  100 kB\nMemAvailable:   16384000 kB\n",
+        "/proc/cpuinfo": "processor\t: 0\nmodel name\t: AMD EPYC 9R14\n",
+        "/proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue\n",
+        **BUS,
+    },
+}
+
+
+def stage_run(stage: Any, **fields: Any) -> StageRun:
+    return StageRun(**{"stage": stage, "outcome": "ok", "seconds": 1.0, "peak_bytes": 500 * MIB, **fields})
+
+
+def packages(**changes: Any) -> Packages:
+    """What is installed: by name a version, a whole :class:`Package`, or None for absent.
+
+    An underscore in a name stands for a hyphen.
+    """
+    found = {
+        name: Package(
+            name=name,
+            version=version,
+            location=SITE,
+            installer="pip",
+            requires=tuple(REQUIRES.get(name, ())),
+            requires_python=">=3.9",
+            modules=(name,),
+        )
+        for name, version in VERSIONS.items()
+    }
+    for key, change in changes.items():
+        name = key.replace("_", "-")
+        known = found.pop(name, Package(name=name, version="", location=SITE, installer="pip"))
+        if isinstance(change, str):
+            found[name] = msgspec.structs.replace(known, version=change)
+        elif change is not None:
+            found[name] = change
+    return Packages(installed=found)
+
+
+FACTS = Facts(
+    system=System(
+        os="linux",
+        name="Debian GNU/Linux 12 (bookworm)",
+        kernel="Linux 6.1.0-28-amd64",
+        arch="x86_64",
+        libc="glibc 2.36",
+        cpu="AMD EPYC 9R14",
+        cpu_count=8,
+        ram_total_bytes=32768000 * 1024,
+        ram_available_bytes=16384000 * 1024,
+        disk_free_bytes=79 << 30,
+        shared_memory_bytes=12 << 30,
+        container=None,
+        wsl=False,
+    ),
+    environment={"HF_HOME": "/data/hf", "LANG": "C.UTF-8"},
+    driver_signs=DriverSigns(kernel_version=DRIVER, bus_gpus=1),
+    driver=Driver(version=DRIVER, cuda_version="13.0", source="nvml"),
+    gpus=(
+        Gpu(
+            index=0,
+            name=GPU_NAME,
+            compute_capability="8.9",
+            memory_total_bytes=24564 * MIB,
+            memory_free_bytes=24000 * MIB,
+        ),
+    ),
+    interpreter=Interpreter(**{**INTERPRETER, "site_folders": (SITE,), "noise": ""}),
+    packages=packages(),
+    files=FileCheck(checked=1234, hashed=0),
+    torch=TorchBuild(
+        version=VERSIONS["torch"], cuda_version="13.0", hip_version=None, variant="cu130"
+    ),
+    bitsandbytes=BitsandbytesBuild(
+        version=VERSIONS["bitsandbytes"],
+        libraries=tuple(LIBRARIES),
+        expected="libbitsandbytes_cuda130",
+        override=None,
+    ),
+    torch_runtime=TorchRuntime(
+        version=VERSIONS["torch"],
+        file=f"{SITE}/torch/__init__.py",
+        cuda_version="13.0",
+        hip_version=None,
+        arch_list=tuple(ARCHITECTURES),
+        cuda_available=True,
+        device_count=1,
+        devices=(GPU_NAME,),
+        capabilities=("8.9",),
+        bf16=True,
+    ),
+    bitsandbytes_runtime=BitsandbytesRuntime(
+        version=VERSIONS["bitsandbytes"],
+        file=f"{SITE}/bitsandbytes/__init__.py",
+        library="libbitsandbytes_cuda130.so",
+        mapped=("libcudart.so.13",),
+        handle="CudaBNBNativeLibrary",
+    ),
+    trial=Trial(device="cuda:0", runs=tuple(stage_run(stage) for stage in STAGES)),
+    hashes=FileCheck(checked=1234, hashed=21),
+)
+
+
+def facts(**changes: Any) -> Facts:
+    """The healthy facts with some fields replaced; a reason in words makes a field a gap."""
+    gaps = tuple(
+        Gap(about=name, kind="failed", reason=value) for name, value in changes.items() if isinstance(value, str)
+    )
+    fields = {name: None if isinstance(value, str) else value for name, value in changes.items()}
+    return msgspec.structs.replace(FACTS, **{"gaps": gaps, **fields})
+
+
+def but(fact: Any, **changes: Any) -> Any:
+    """One fact with some of its fields replaced."""
+    return msgspec.structs.replace(fact, **changes)
+
+
+def trial(*runs: StageRun) -> Trial:
+    """The healthy trial with the runs of some stages replaced."""
+    given = {run.stage: run for run in runs}
+    return Trial(device="cuda:0", runs=tuple(given.get(run.stage, run) for run in FACTS.trial.runs))  # type: ignore[union-attr]
+
+
+def raised(stage: Any, message: str, kind: str = "ImportError", **fields: Any) -> StageRun:
+    """A stage that an exception ended."""
+    fields.setdefault("chain", ((kind, message),))
+    return stage_run(stage, outcome="failed", failure=Failure(kind="raised", **fields))
+
+
+def died(stage: Any, signal: str = "SIGSEGV", **fields: Any) -> StageRun:
+    """A stage whose process was killed."""
+    return stage_run(stage, outcome="failed", failure=Failure(kind="died", signal=signal, **fields))
+
+
+def hung(stage: Any, **fields: Any) -> StageRun:
+    """A stage that was given up."""
+    return stage_run(stage, outcome="failed", failure=Failure(kind="hung", deadline_s=20.0, **fields))
+
+
+def gap_reasons(found: Facts) -> Mapping[str, str]:
+    return {gap.about: gap.reason for gap in found.gaps}
