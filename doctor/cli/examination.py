@@ -28,6 +28,7 @@ class Examination:
         looks.quick, looks.trial.stage_limit_s = quick, stage_limit_s
         self.live: LiveTerminal | None = None
         self._told: set[str] = set()
+        self._now = ""
 
     def run(self) -> Report:
         """Gather and judge. Leaves no child behind, however it ends."""
@@ -40,8 +41,8 @@ class Examination:
                 self.live.begin(
                     f"Examining {self.redacted(self.target.executable)} ({self.target.chosen_by})"
                 )
-                self.looks.trial.on_stage = self.live.working
-                self.live.working("reading what is installed")
+                self.looks.trial.on_stage = self.say
+                self.say("what is installed")
             return self.judged(gather(self.looks, self.tell if self.live else None))
         finally:
             if self.live:
@@ -82,7 +83,13 @@ class Examination:
             for line in settled:
                 self._told.add(line.title)
                 self.live.line(subject_line(line, report.facts, report.findings))
-            self.live.working("looking on")
+            self.say(self._now)
+
+    def say(self, what: str) -> None:
+        """Name what runs now: a stage of the trial, or the survey before it."""
+        self._now = what
+        if self.live:
+            self.live.working(what)
 
 
 def chosen_target(host: LocalHost, python: str | None) -> Target:

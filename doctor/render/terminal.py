@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import RLock
 from typing import TextIO
 
 from doctor.findings import Report
@@ -53,6 +54,7 @@ class LiveTerminal:
         self._layout = Layout(width, color, unicode)
         self._told: dict[str, SubjectLine] = {}
         self._spinner: Spinner | None = None
+        self._lock = RLock()  # stages are named by the thread that runs them, lines told by another
 
     def begin(self, target: str) -> None:
         """Say whom the check examines; see :func:`doctor.render.lines.examining`."""
@@ -60,16 +62,18 @@ class LiveTerminal:
 
     def working(self, label: str) -> None:
         """Name what runs now, for example a stage of the trial; silent where nothing moves."""
-        self.stop()
-        if self._animated:
-            self._spinner = Spinner(self._stream, self._layout, label)
-            self._spinner.start()
+        with self._lock:
+            self.stop()
+            if self._animated:
+                self._spinner = Spinner(self._stream, self._layout, label)
+                self._spinner.start()
 
     def line(self, line: SubjectLine) -> None:
         """Tell one subject; a mark that later findings change is told again at the end."""
-        self.stop()
-        self._told[line.title] = line
-        self._write(_set_line(line, self._layout))
+        with self._lock:
+            self.stop()
+            self._told[line.title] = line
+            self._write(_set_line(line, self._layout))
 
     def finish(self, report: Report) -> None:
         """Tell the subjects that are new or have changed, the findings and the verdict."""
@@ -82,9 +86,10 @@ class LiveTerminal:
 
     def stop(self) -> None:
         """Take the moving line away, at the end or when the check is broken off."""
-        if self._spinner:
-            spinner, self._spinner = self._spinner, None
-            spinner.stop()
+        with self._lock:
+            if self._spinner:
+                spinner, self._spinner = self._spinner, None
+                spinner.stop()
 
     def _write(self, lines: list[str]) -> None:
         self._stream.write("".join(f"{line}\n" for line in lines))
