@@ -7,7 +7,7 @@ from typing import get_args
 
 from doctor import __version__
 from doctor.facts import Facts, Stage
-from doctor.failures import failure_text, first_cause, points_at
+from doctor.failures import failure_text, first_cause, points_at, shows
 from doctor.findings import (
     CONFIDENCES,
     SEVERITIES,
@@ -125,7 +125,7 @@ def explains(cause: Finding, failure: Finding, facts: Facts, symptoms: dict[str,
     if run is None or cause.severity == "note":
         return False
     text = failure_text(run)
-    if any(symptom in text for symptom in symptoms.get(cause.id, ())):
+    if any(shows(symptom, text) for symptom in symptoms.get(cause.id, ())):
         return True
     if not is_about_files(cause):
         return False

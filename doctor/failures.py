@@ -27,6 +27,13 @@ def all_failure_text(facts: Facts) -> str:
     return "\n".join(failure_text(run) for run in failed_runs(facts))
 
 
+def shows(symptom: str, text: str) -> bool:
+    """Does a text show a symptom: a plain substring, or a pattern behind ``re:``?"""
+    if symptom.startswith("re:"):
+        return re.search(symptom[3:], text) is not None
+    return symptom in text
+
+
 def first_cause(failure: Failure) -> str:
     """The first exception of a chain, or the signal and the place of a death: equal for equal causes."""
     kind, message = failure.chain[0] if failure.chain else ("", "")
@@ -39,7 +46,7 @@ def in_words(failure: Failure) -> str:
     """One line of what happened: "ImportError: cannot import name ...", "killed by SIGBUS"."""
     place = f" in {failure.modules[-1]}" if failure.modules else ""
     if failure.kind == "hung":
-        return f"no sign of life for {failure.deadline_s:.0f} s{place}"
+        return f"it {failure.chain[0][1] if failure.chain else 'does not end'}{place}"
     if failure.signal:
         return f"killed by {failure.signal}{place}"
     first = first_cause(failure).splitlines()[0] if failure.kind == "raised" else ""

@@ -43,6 +43,7 @@ class Completed(NamedTuple):
     stderr: str
     seconds: float
     timed_out: bool = False
+    idle: bool = False  # it was given up because it neither computed nor read
     error: str = ""  # why it could not be started
 
     @property
@@ -127,11 +128,12 @@ class LocalHost:
         self._children.add(child)
         try:
             timed_out = child.wait(patience)
+            idle = child.idle
         finally:
             child.end()
             self._children.discard(child)
         seconds = time.monotonic() - began
-        return Completed(process.returncode, child.text(0), child.text(1), seconds, timed_out)
+        return Completed(process.returncode, child.text(0), child.text(1), seconds, timed_out, idle)
 
     def close(self) -> None:
         """Kill every child that still runs and start no more, for a doctor that leaves."""
@@ -249,6 +251,7 @@ class _Child:
         self.alive_at = time.monotonic()
         self.on_line = on_line
         self.silent = threading.Event()
+        self.idle = False
         jobs: list[Callable[[], None]] = []
         if process.stdin:
             jobs.append(partial(self._feed, process.stdin, stdin.encode("utf-8", "surrogateescape")))
@@ -288,7 +291,8 @@ class _Child:
                 break
             if patience.idle_s is not None and silent_s > 1.0:
                 activity = activity or _Activity(self.process.pid)
-                if min(activity.idle_s(), silent_s) > patience.idle_s:
+                self.idle = min(activity.idle_s(), silent_s) > patience.idle_s
+                if self.idle:
                     break
         if patience.ask_stack and hasattr(signal, "SIGABRT"):
             self._signal(signal.SIGABRT)

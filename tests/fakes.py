@@ -96,6 +96,7 @@ class FakeHost:
         files: Mapping[str, str] | None = None,
         programs: Mapping[str, str] | None = None,
         libraries: Mapping[str, str] | None = None,
+        links: Sequence[str] = (),
         machine: Mapping[str, Any] | None = None,
     ) -> None:
         self.env: Mapping[str, str] = dict(env or {})
@@ -103,6 +104,7 @@ class FakeHost:
         self.files = dict(files or {})
         self.programs = dict(programs or {})
         self.libraries = dict(libraries or {})
+        self.links = frozenset(links)
         self.described = {**MACHINE, **(machine or {})}
         self.calls: list[Call] = []
         self.folders_open = 0
@@ -161,6 +163,9 @@ class FakeHost:
 
     def is_file(self, path: str) -> bool:
         return path in self.files
+
+    def is_link(self, path: str) -> bool:
+        return path in self.links
 
     def find_program(self, name: str) -> str | None:
         return self.programs.get(name)

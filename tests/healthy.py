@@ -111,7 +111,7 @@ SURVEY: dict[str, Event] = {
         "without_record": [],
         "faults": [],
     },
-    "shadows": {"shadows": []},
+    "shadows": {"shadows": [], "unregistered": []},
     "builds": {
         "torch": {
             "version": VERSIONS["torch"],

@@ -45,6 +45,18 @@ def test_a_named_program_is_looked_for_on_the_path() -> None:
     assert find_target(host, "python3.11") == Target("/usr/bin/python3.11", "--python")
 
 
+def test_a_link_that_leads_nowhere_is_the_interpreter_all_the_same() -> None:
+    host = FakeHost(links=["/opt/env/bin/python", "/opt/env/bin/python3"], env={"VIRTUAL_ENV": "/opt/env"})
+    assert find_target(host, "/opt/env") == Target("/opt/env/bin/python", "--python")
+    assert find_target(host, "/opt/env/bin/python") == Target("/opt/env/bin/python", "--python")
+    assert find_target(host, None) == Target("/opt/env/bin/python", "VIRTUAL_ENV")
+
+
+def test_an_interpreter_that_is_there_goes_before_a_link_that_leads_nowhere() -> None:
+    host = FakeHost(files={"/opt/env/bin/python3": ""}, links=["/opt/env/bin/python"])
+    assert find_target(host, "/opt/env") == Target("/opt/env/bin/python3", "--python")
+
+
 def test_what_is_named_and_absent_is_not_replaced_by_another() -> None:
     host = machine("/active/bin/python", HERE, env={"VIRTUAL_ENV": "/active"})
     with pytest.raises(TargetNotFound, match="--python /opt/env names no interpreter") as refused:

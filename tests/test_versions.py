@@ -100,6 +100,20 @@ def test_an_interval_in_words(interval: Interval, words: str) -> None:
     assert str(interval) == words
 
 
+@pytest.mark.parametrize(
+    ("interval", "words"),
+    [
+        (HALF_OPEN, "below 0.16.0, or 0.18.0 or newer"),
+        (Interval(fixed="0.32"), "0.32 or newer"),
+        (FROM_5, "below 5.0.0"),
+        (UP_TO, "newer than 0.44.1"),
+        (Interval(), "none"),
+    ],
+)
+def test_what_lies_outside_in_words(interval: Interval, words: str) -> None:
+    assert interval.outside == words
+
+
 numbers = st.integers(min_value=0, max_value=12)
 releases = st.lists(numbers, min_size=1, max_size=3).map(lambda parts: ".".join(map(str, parts)))
 pre = st.one_of(st.just(""), st.builds("{}{}".format, st.sampled_from(["a", "b", "rc"]), numbers))

@@ -13,6 +13,7 @@ from doctor.cli.examination import Examination, chosen_target
 from doctor.cli.output import deliver, exit_code, is_animated, refuse, rendered, style_of
 from doctor.host import LocalHost
 from doctor.render.terminal import LiveTerminal
+from doctor.smoke.trial import STAGE_LIMIT_S
 
 
 def check(
@@ -21,7 +22,7 @@ def check(
         bool, typer.Option("--all-environments", help="Every interpreter found near here, one line each.")
     ] = False,
     quick: options.Quick = False,
-    timeout: options.Timeout = 180.0,
+    timeout: options.Timeout = STAGE_LIMIT_S,
     format: options.FormatOption = "terminal",
     output: options.Output = None,
     ignore: options.Ignore = None,

@@ -50,9 +50,9 @@ def rendered(report: Report, form: str, style: dict[str, Any]) -> str:
 
 
 def deliver(text: str, output: str | None) -> None:
-    """Write to a file or to standard output. Leaves with 2 where the file cannot be written."""
+    """Write to a file or, for None and "-", to standard output. Leaves with 2 where it cannot be written."""
     text = text if text.endswith("\n") else text + "\n"
-    if output is None:
+    if output in (None, "-"):
         if sys.stdout is not None:
             sys.stdout.write(text)
             sys.stdout.flush()

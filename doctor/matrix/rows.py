@@ -126,12 +126,22 @@ def complaints(row: Row) -> Iterator[str]:
         yield "references: a row without a source is hearsay"
     if row.basis == "reproduced" and row.reproduced is None:
         yield "reproduced: says nowhere what was run"
+    for symptom in row.symptoms:
+        yield from symptom_complaints(symptom)
     for subject, term in row.when.items():
         yield from term_complaints(subject, term)
     for remedy in row.fix:
         yield from remedy_complaints(row, remedy)
     for value in {*re.findall(r"\{([^}]*)\}", row.title)} - {*row.when}:
         yield f"title: {{{value}}} is no term of this row"
+
+
+def symptom_complaints(symptom: str) -> Iterator[str]:
+    """A pattern that does not compile."""
+    try:
+        re.compile(symptom.removeprefix("re:") if symptom.startswith("re:") else "")
+    except re.error as error:
+        yield f"symptoms: {symptom!r} is no pattern: {error}"
 
 
 def term_complaints(subject: str, term: Term) -> Iterator[str]:

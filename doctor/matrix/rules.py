@@ -8,7 +8,7 @@ from functools import cache
 
 from doctor.cures import install, set_variable, uninstall
 from doctor.facts import Facts
-from doctor.failures import all_failure_text
+from doctor.failures import all_failure_text, shows
 from doctor.findings import Confidence, Evidence, Fix
 from doctor.matrix.rows import PLATFORM_SUBJECTS, Remedy, Row, Term, load_rows
 from doctor.rules import Hit, Rule
@@ -101,7 +101,7 @@ def evidence(subject: str, term: Term, value: str | None) -> Evidence:
 def confidence(row: Row, facts: Facts, values: Mapping[str, str | None]) -> Confidence:
     """Confirmed where its symptom was seen here; possible where a bound is not sure for this release."""
     text = all_failure_text(facts)
-    if any(symptom in text for symptom in row.symptoms):
+    if any(shows(symptom, text) for symptom in row.symptoms):
         return "confirmed"
     sure = all(
         comparable(value) is None or term.interval.is_sure(value)

@@ -64,10 +64,11 @@ def import_crashed(library: str, facts: Facts) -> Iterator[Hit]:
 def import_hung(library: str, facts: Facts) -> Iterator[Hit]:
     """Importing a library never ends
 
-    Why: the import neither computes nor reads and gives no answer: a lock, a network file system that does
-    not answer, a driver call that waits for ever.
+    Why: the import gives no answer: a lock, a network file system, a driver call that waits for ever. Where
+    it still computes, the disk or the machine may only be slow.
 
-    Fix: look at the last frame; reinstall the package if it lies in its own code.
+    Fix: look at the last frame; reinstall the package if it lies in its own code. Give a slow machine more
+    time with --timeout.
     """
     if found := run_with(facts, library, "hung"):
         _, failure = found

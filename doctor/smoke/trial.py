@@ -19,6 +19,7 @@ from doctor.smoke.child import PARTS
 from doctor.target import Target
 
 NOISE_KEPT = 2000  # characters of what a stage prints, its end
+STAGE_LIMIT_S = 90.0  # of one stage that computes or reads all the while
 IDLE_S = 20.0  # a child that neither computes nor reads for so long hangs
 
 # Every stage in its order, with the stages that must have passed and the packages it needs.
@@ -61,7 +62,7 @@ class Trial:
 
     def __init__(self, host: Host, target: Target) -> None:
         self.host, self.target = host, target
-        self.stage_limit_s = 180.0
+        self.stage_limit_s = STAGE_LIMIT_S
         self.on_stage: Callable[[str], None] | None = None  # told each stage as it starts
         self.runs: dict[str, dict[str, Any]] = {}
         self.details: dict[str, Mapping[str, Any]] = {}
@@ -182,12 +183,13 @@ class Trial:
         done = child.completed
         start = FATAL.search(noise)
         frames = STACK_FRAME.findall(noise, start.start()) if start else []
-        words = (
-            start.group(0) if start else (f"exit code {done.code}" if done.code is not None else done.error)
-        )
+        words = start.group(0) if start else done.error or f"exit code {done.code}"
+        if done.timed_out:
+            still = "neither computes nor reads" if done.idle else "is not done, and still computes,"
+            words = f"{still} after {done.seconds:.0f} s"
         return {
             "kind": "hung" if done.timed_out else "died",
-            "chain": [["", "" if done.timed_out else words]],
+            "chain": [["", words]],
             "signal": done.signal,
             # faulthandler names the innermost frame first; ours come last, as in a traceback.
             "modules": self._modules([path for path, _, _ in reversed(frames)]),

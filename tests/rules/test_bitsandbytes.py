@@ -1,0 +1,184 @@
+"""Faults of the bitsandbytes native library, and what comes near them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import healthy
+import pytest
+from healthy import LIBRARIES, PYTHON, but, stage_run, trial
+
+from doctor.facts import Facts, FileCheck, FileFault, Proof, TorchBuild
+from doctor.findings import Severity
+from doctor.rules.bitsandbytes import lacks_major
+
+from .judging import case, check, facts, findings, ids
+
+BUILD, RUNTIME = healthy.FACTS.bitsandbytes, healthy.FACTS.bitsandbytes_runtime
+TORCH_RUNTIME, TORCH = healthy.FACTS.torch_runtime, healthy.FACTS.torch
+MISSING, CORRUPT = "bitsandbytes/native-library-missing", "bitsandbytes/native-library-corrupt"
+REINSTALL = f"{PYTHON} -m pip install --force-reinstall --no-deps bitsandbytes==0.50.2"
+CPU, CUDA = "bitsandbytes/libbitsandbytes_cpu.so", "bitsandbytes/libbitsandbytes_cuda130.so"
+
+
+def fault(**fields: Any) -> FileFault:
+    """Ill files of bitsandbytes, counted."""
+    counts = {f"{kind}_count": len(fields.get(kind, ())) for kind in ("missing", "altered")}
+    return FileFault(**{"package": "bitsandbytes", "version": "0.50.2", **counts, **fields})
+
+
+def checked(*faults: FileFault) -> FileCheck:
+    return FileCheck(checked=1234, hashed=21, faults=faults)
+
+
+CUT = fault(altered=(CPU,), truncated=(CPU,))
+GONE = fault(missing=(CUDA,))
+MOCK = but(RUNTIME, library=None, handle="ErrorHandlerMockBNBNativeLibrary")
+
+HITS = {
+    "no library at all": case(
+        MISSING,
+        "error",
+        facts(bitsandbytes=but(BUILD, libraries=()), bitsandbytes_runtime=MOCK),
+        "bitsandbytes 0.50.2 has no native library to load",
+        seen=("libraries in its folder: none", "ErrorHandlerMockBNBNativeLibrary stands in"),
+        command=REINSTALL,
+    ),
+    "none for the CUDA of torch": case(
+        MISSING,
+        "error",
+        facts(bitsandbytes=but(BUILD, libraries=(LIBRARIES[0], "libbitsandbytes_cuda126.so"))),
+        "libbitsandbytes_cuda130.so is not there",
+        seen=("none that fits",),
+    ),
+    "the one for torch was deleted": case(
+        MISSING,
+        "error",
+        facts(
+            bitsandbytes=but(BUILD, libraries=(LIBRARIES[0],)),
+            files=checked(GONE),
+        ),
+        "libbitsandbytes_cuda130.so is not there",
+        seen=("1 of its libraries deleted",),
+    ),
+    "cut short": case(
+        CORRUPT,
+        "error",
+        facts(files=checked(CUT)),
+        "libbitsandbytes_cpu.so of bitsandbytes 0.50.2 is cut short",
+        seen=("libbitsandbytes_cpu.so: shorter than recorded",),
+        command=REINSTALL,
+    ),
+    "another size": case(
+        CORRUPT,
+        "error",
+        facts(files=checked(fault(altered=(CPU,)))),
+        "is not the file that was installed",
+        seen=("not as recorded",),
+    ),
+    "another hash": case(
+        CORRUPT, "error", facts(hashes=checked(fault(altered=(CUDA,)))), "is not the file that was installed"
+    ),
+    "the CPU library on a GPU": case(
+        "bitsandbytes/cpu-library-loaded",
+        "error",
+        facts(bitsandbytes_runtime=but(RUNTIME, library="libbitsandbytes_cpu.so")),
+        "loaded libbitsandbytes_cpu.so although torch sees a GPU",
+        seen=("a library for CUDA 13.0",),
+    ),
+    "a variable that names no library": case(
+        "bitsandbytes/override-variable-wrong",
+        "error",
+        facts(bitsandbytes=but(BUILD, override="118")),
+        "BNB_CUDA_VERSION=118",
+        seen=("unset, or one of 126, 130",),
+        command="unset BNB_CUDA_VERSION",
+    ),
+}
+
+MISSES = {
+    "another minor release of the same CUDA": facts(
+        torch=but(TORCH, cuda_version="13.2"), bitsandbytes=but(BUILD, expected="libbitsandbytes_cuda132")
+    ),
+    "a CPU build of torch": facts(
+        torch=TorchBuild(version="2.13.0+cpu", cuda_version=None, hip_version=None, variant="cpu"),
+        bitsandbytes=but(BUILD, libraries=(LIBRARIES[0],), expected="libbitsandbytes_cpu"),
+        gpus=(),
+    ),
+    "a torch of which nothing is known": facts(
+        torch="cannot be read", bitsandbytes=but(BUILD, expected=None, libraries=("libbitsandbytes_rocm62.so",))
+    ),
+    "the CPU library where torch sees no GPU": facts(
+        gpus=(),
+        torch_runtime=but(TORCH_RUNTIME, cuda_available=False),
+        bitsandbytes_runtime=but(RUNTIME, library="libbitsandbytes_cpu.so"),
+    ),
+    "a variable that names a library": facts(bitsandbytes=but(BUILD, override="126")),
+    "a variable beside a CPU build": facts(
+        torch=but(TORCH, cuda_version=None), bitsandbytes=but(BUILD, override="118", expected="libbitsandbytes_cpu")
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HITS)
+def test_hit(name: str) -> None:
+    check(*HITS[name])
+
+
+@pytest.mark.parametrize("name", MISSES)
+def test_near_miss(name: str) -> None:
+    assert ids(MISSES[name]) == []
+
+
+@pytest.mark.parametrize(
+    ("libraries", "expected", "lacks"),
+    [
+        (LIBRARIES, "libbitsandbytes_cuda130", False),
+        (LIBRARIES, "libbitsandbytes_cuda121", False),
+        (LIBRARIES, "libbitsandbytes_cuda118", True),
+        (["libbitsandbytes_cuda118_nocublaslt.so"], "libbitsandbytes_cuda118", False),
+        (["libbitsandbytes_cuda126.dll"], "libbitsandbytes_cuda124", False),
+        (["libbitsandbytes_cpu.dylib"], "libbitsandbytes_cpu", False),
+        (["libbitsandbytes_cuda126.so"], "libbitsandbytes_cpu", True),
+        ([], None, False),
+    ],
+)
+def test_a_library_of_the_same_major_will_do(libraries: list[str], expected: str | None, lacks: bool) -> None:
+    assert lacks_major(tuple(libraries), expected) is lacks
+
+
+def spoken_of(given: Facts, word: str, severity: Severity = "error") -> bool:
+    return any(finding.severity == severity and word in finding.title for finding in findings(given))
+
+
+@pytest.mark.xfail(strict=True, reason="a library that nobody needs here is called the one that is not there")
+def test_the_loss_of_another_cudas_library_is_not_the_loss_of_this_one() -> None:
+    """Slim images delete the libraries of the CUDA releases that they do not use."""
+    given = facts(files=checked(fault(missing=("bitsandbytes/libbitsandbytes_cuda118.so",))))
+    assert not spoken_of(given, "libbitsandbytes_cuda130.so is not there")
+
+
+@pytest.mark.xfail(strict=True, reason="one fault of the quick look hides what the hashes show of the same package")
+def test_an_altered_library_is_told_beside_a_missing_module() -> None:
+    module = "bitsandbytes/nn/modules.py"
+    given = facts(
+        files=checked(fault(missing=(module,))), hashes=checked(fault(missing=(module,), altered=(CUDA,)))
+    )
+    assert CORRUPT in ids(given)
+
+
+@pytest.mark.xfail(strict=True, reason="a library that is there and does not load is spoken of by no rule")
+def test_a_library_that_is_there_and_does_not_load() -> None:
+    """glibc too old, libcudart not found: its Python code imports, and an error mock stands for the library."""
+    ran = Proof(name="native-library-ran", holds=False, seen="none", wanted="a native library")
+    given = facts(bitsandbytes_runtime=MOCK, trial=trial(stage_run("load-4bit", proofs=(ran,))))
+    assert spoken_of(given, "bitsandbytes")
+
+
+@pytest.mark.xfail(strict=True, reason="a library of another CUDA major than torch's passes as long as it is there")
+def test_a_variable_that_names_a_library_of_another_cuda() -> None:
+    assert ids(facts(bitsandbytes=but(BUILD, override="126", expected="libbitsandbytes_cuda130"))) != []
+
+
+def test_files_of_which_nothing_is_known_leave_the_library_unjudged() -> None:
+    assert CORRUPT not in ids(facts(files="the survey broke off", hashes="the survey broke off"))

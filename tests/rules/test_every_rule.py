@@ -1,0 +1,129 @@
+"""What holds of every rule that is code."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any, get_args
+
+import healthy
+import pytest
+
+from doctor.diagnosis import all_rules, judge
+from doctor.facts import Facts, Stage
+from doctor.findings import SEVERITIES, Evidence
+from doctor.rules import Hit, Rule, code_rules, why_of
+
+from . import test_bitsandbytes, test_driver, test_imports, test_python, test_torch
+
+RULES = {rule.id: rule for rule in code_rules()}
+TABLES = (test_bitsandbytes, test_driver, test_imports, test_python, test_torch)
+HITS: dict[str, tuple[Any, ...]] = {
+    f"{table.__name__}: {name}": hit for table in TABLES for name, hit in table.HITS.items()
+}
+# Of the doctor's own knowledge; it has a test of its own.
+ELSEWHERE = {"doctor/matrix-outdated"}
+
+
+def test_ids_are_given_once() -> None:
+    assert len(RULES) == len(code_rules()) > 40
+
+
+def test_every_rule_has_a_hit() -> None:
+    assert set(RULES) - ELSEWHERE == {hit[0] for hit in HITS.values()}
+
+
+def test_the_healthy_machine_has_none_of_the_faults_and_every_rule_was_asked() -> None:
+    found, not_judged = judge(healthy.FACTS, code_rules())
+    assert [finding for finding in found if finding.id not in ELSEWHERE] == []
+    assert not_judged == []
+
+
+@pytest.mark.parametrize("id", RULES)
+def test_a_rule_has_an_identity_and_a_page(id: str) -> None:
+    rule = RULES[id]
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0-9]+)*", id)
+    assert rule.severity in SEVERITIES
+    assert set(rule.needs) <= set(Facts.__struct_fields__) - {"gaps"}
+    assert set(rule.breaks) <= set(get_args(Stage))
+    page = inspect.cleandoc(rule.page).split("\n\n")
+    assert page[0] and "\n" not in page[0] and not page[0].endswith(".")
+    headings = [part.split(":")[0] for part in page[1:]]
+    assert headings in (["Why", "Fix"], ["Why", "Fix", "References"])
+    assert len(why_of(rule.page)) > 20 and "\n" not in why_of(rule.page)
+
+
+@pytest.mark.parametrize("id", RULES)
+def test_symptoms_are_long_enough_to_mean_one_thing(id: str) -> None:
+    assert all(len(symptom) >= 14 and symptom == symptom.strip() for symptom in RULES[id].symptoms)
+
+
+@pytest.mark.parametrize("name", HITS)
+def test_a_finding_bears_the_stamp_of_its_rule(name: str) -> None:
+    id, _, given, *_ = HITS[name]
+    for finding in judge(given, [RULES[id]])[0]:
+        assert finding.id == id
+        assert finding.why == why_of(RULES[id].page)
+        assert set(finding.breaks) <= set(get_args(Stage))
+
+
+@pytest.mark.parametrize("name", HITS)
+def test_without_what_it_needs_a_rule_is_not_judged(name: str) -> None:
+    id, _, given, *_ = HITS[name]
+    for need in RULES[id].needs:
+        found, not_judged = judge(healthy.but(given, **{need: None}), [RULES[id]])
+        assert found == []
+        assert [(one.id, one.missing) for one in not_judged] == [(id, (need,))]
+
+
+@pytest.mark.parametrize("id", RULES)
+def test_a_rule_holds_out_where_nothing_else_is_known(id: str) -> None:
+    """What it does not declare it may not count on."""
+    rule = RULES[id]
+    for given in (healthy.FACTS, *(hit[2] for hit in HITS.values() if hit[0] == id)):
+        bare = Facts(**{need: getattr(given, need) for need in rule.needs})
+        found, not_judged = judge(bare, [rule])
+        assert [finding.id for finding in found if finding.id == "doctor/rule-crashed"] == []
+        assert [one for one in not_judged if not any(getattr(given, need) is None for need in rule.needs)] == []
+
+
+def test_a_rule_that_crashes_is_told_and_the_others_go_on() -> None:
+    def crash(facts: Facts) -> Any:
+        raise ZeroDivisionError("of our own making")
+
+    broken = Rule("test/broken", "error", (), (), (), "", crash)
+    given = test_torch.HITS["a CPU build beside a GPU"][2]
+    found, _ = judge(given, [broken, RULES["torch/cpu-only-build"]])
+    assert [finding.id for finding in found] == ["doctor/rule-crashed", "torch/cpu-only-build"]
+    assert (found[0].severity, found[0].confidence) == ("warning", "confirmed")
+    assert "test/broken" in found[0].title
+    assert found[0].evidence[0].seen == "ZeroDivisionError: of our own making"
+
+
+def test_the_hits_before_a_crash_are_not_half_told() -> None:
+    def crash(facts: Facts) -> Any:
+        yield Hit(title="One", evidence=(Evidence("a", "b"),))
+        raise KeyError("later")
+
+    found, _ = judge(healthy.FACTS, [Rule("test/broken", "error", (), (), (), "", crash)])
+    assert [finding.id for finding in found] == ["doctor/rule-crashed"]
+
+
+def test_one_id_is_shared_by_rows_of_the_matrix_alone() -> None:
+    rows = [rule for rule in all_rules() if rule not in code_rules()]
+    assert not {rule.id for rule in rows} & set(RULES)
+
+
+def test_a_page_without_a_reason_has_none() -> None:
+    assert why_of("A title\n\nFix: do it.") == ""
+    assert why_of("") == ""
+
+
+@pytest.mark.parametrize(("installed", "known", "newer"), [("6.0", "5.0", True), ("5.0", "5.0", False)])
+def test_a_matrix_that_is_older_than_what_is_installed(
+    installed: str, known: str, newer: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("doctor.rules.doctor.reviewed", lambda: {"packages": {"transformers": known, "gone": "1"}})
+    given = healthy.facts(packages=healthy.packages(transformers=installed))
+    found, _ = judge(given, [RULES["doctor/matrix-outdated"]])
+    assert [(one.severity, one.evidence[0].wanted) for one in found] == [("note", "reviewed up to 5.0")] * newer

@@ -1,0 +1,134 @@
+"""Faults of the torch build, and what comes near them."""
+
+from __future__ import annotations
+
+import healthy
+import pytest
+from healthy import GPU_NAME, PYTHON, but
+
+from doctor.facts import Facts, Gpu, TorchBuild
+from doctor.rules.torch import runs_on
+
+from .judging import case, check, facts, ids, of
+
+RUNTIME, TORCH = healthy.FACTS.torch_runtime, healthy.FACTS.torch
+[GPU] = healthy.FACTS.gpus or ()
+CPU_BUILD = TorchBuild(version="2.13.0+cpu", cuda_version=None, hip_version=None, variant="cpu")
+UNUSABLE = but(RUNTIME, cuda_available=False, device_count=0, devices=(), capabilities=(), bf16=None)
+
+
+def with_gpu(*capabilities: str | None) -> Facts:
+    """The healthy machine with other GPUs."""
+    return facts(
+        gpus=tuple(but(GPU, index=index, compute_capability=one) for index, one in enumerate(capabilities))
+    )
+
+
+HITS = {
+    "a CPU build beside a GPU": case(
+        "torch/cpu-only-build",
+        "error",
+        facts(torch=CPU_BUILD),
+        f"torch 2.13.0+cpu is a CPU-only build, and this machine has {GPU_NAME}",
+        seen=("a CUDA build", GPU_NAME),
+        command=f"{PYTHON} -m pip install",
+    ),
+    "a GPU that is too old": case(
+        "torch/gpu-arch-missing",
+        "error",
+        with_gpu("6.1"),
+        f"has no kernels for {GPU_NAME}, sm_61",
+        seen=("sm_75 sm_80",),
+    ),
+    "one of two GPUs": case("torch/gpu-arch-missing", "error", with_gpu("8.9", "5.2"), "sm_52"),
+    "CUDA that fails": case(
+        "torch/cuda-not-usable",
+        "error",
+        facts(torch_runtime=but(UNUSABLE, cuda_error="Error 802: system not yet initialized\nmore")),
+        "cannot use the GPU that the driver shows",
+        seen=("Error 802: system not yet initialized -> 1 usable devices",),
+    ),
+    "CUDA that says nothing": case(
+        "torch/cuda-not-usable",
+        "error",
+        facts(torch_runtime=UNUSABLE),
+        "cannot use the GPU",
+        seen=("torch.cuda.is_available() is False",),
+    ),
+}
+
+MISSES = {
+    "a CPU build and no GPU": facts(torch=CPU_BUILD, gpus=()),
+    "a build of which the variant is not known": facts(torch=but(TORCH, variant="unknown", cuda_version=None)),
+    "ROCm": facts(torch=but(TORCH, variant="rocm6.2", cuda_version=None, hip_version="6.2")),
+    "a GPU newer than the list, by PTX": with_gpu("12.1"),
+    "a GPU of the same major": with_gpu("8.7"),
+    "a GPU that does not tell its capability": with_gpu(None),
+    "a build without a list": facts(torch_runtime=but(RUNTIME, arch_list=())),
+    "no GPU": facts(gpus=(), torch_runtime=UNUSABLE),
+    "a look for GPUs that did not end": facts(torch_runtime=but(RUNTIME, cuda_available=None)),
+}
+
+
+@pytest.mark.parametrize("name", HITS)
+def test_hit(name: str) -> None:
+    check(*HITS[name])
+
+
+@pytest.mark.parametrize("name", MISSES)
+def test_near_miss(name: str) -> None:
+    assert ids(MISSES[name]) == []
+
+
+@pytest.mark.parametrize(
+    ("arch_list", "capability", "runs"),
+    [
+        ("sm_80 sm_90", "8.0", True),
+        ("sm_80 sm_90", "8.9", True),
+        ("sm_86 sm_90", "8.0", False),
+        ("sm_80 sm_90", "7.5", False),
+        ("sm_80 sm_90", "10.0", False),
+        ("sm_80 sm_90 compute_90", "12.0", True),
+        ("sm_50 compute_50", "7.0", True),
+        ("compute_90", "8.9", False),
+        ("sm_90a", "9.0", True),
+        ("sm_100f sm_120", "12.0", True),
+        ("sm_120", "12.1", True),
+        ("sm_120", "10.3", False),
+        ("gfx90a gfx942", "9.0", False),
+        ("sm_", "8.0", False),
+        ("", "8.0", False),
+    ],
+)
+def test_a_build_runs_on_a_gpu(arch_list: str, capability: str, runs: bool) -> None:
+    assert runs_on(tuple(arch_list.split()), capability) is runs
+
+
+def test_without_a_driver_no_build_is_proposed() -> None:
+    finding = of("torch/cpu-only-build", facts(torch=CPU_BUILD, driver="does not answer"))
+    assert finding.fixes == ()
+
+
+def test_the_first_gpu_names_the_machine() -> None:
+    second = Gpu(index=1, name="Other", compute_capability="8.9", memory_total_bytes=1, memory_free_bytes=1)
+    assert GPU_NAME in of("torch/cpu-only-build", facts(torch=CPU_BUILD, gpus=(GPU, second))).title
+
+
+@pytest.mark.xfail(strict=True, reason="--no-deps leaves the CUDA build without the nvidia-* packages it loads")
+def test_a_cuda_build_is_installed_with_all_that_it_needs() -> None:
+    """A CPU build has none of the nvidia-* packages; a CUDA build cannot be imported without them."""
+    [fix] = of("torch/cpu-only-build", facts(torch=CPU_BUILD)).fixes
+    assert not any("--no-deps" in command for command in fix.commands)
+
+
+@pytest.mark.xfail(strict=True, reason="any value of CUDA_VISIBLE_DEVICES silences this rule")
+@pytest.mark.parametrize("value", ["0", "0,1", "GPU-8932f937"])
+def test_cuda_that_fails_is_told_though_a_gpu_was_chosen(value: str) -> None:
+    given = facts(torch_runtime=UNUSABLE, environment={"CUDA_VISIBLE_DEVICES": value})
+    assert "torch/cuda-not-usable" in ids(given)
+
+
+@pytest.mark.parametrize("value", ["", "-1"])
+def test_a_gpu_that_is_hidden_is_one_fault(value: str) -> None:
+    given = facts(torch_runtime=UNUSABLE, environment={"CUDA_VISIBLE_DEVICES": value})
+    assert ids(given) == ["gpu/hidden-by-environment"]
