@@ -6,6 +6,7 @@ import os
 
 from doctor.facts import Facts, Interpreter
 from doctor.findings import Fix
+from doctor.matrix.platform import torch_for
 
 Command = tuple[str, ...]
 
@@ -63,6 +64,19 @@ def in_new_environment(interpreter: Interpreter, title: str, arguments: Command)
         (python, "-m", "pip", "install", *arguments),
     )
     return Fix(f"{title}, in an environment of its own", commands, "environment", verified=False)
+
+
+TORCH_INDEX = "https://download.pytorch.org/whl/"
+
+
+def torch_for_machine(facts: Facts) -> tuple[Fix, ...]:
+    """Install the torch build that this driver and GPU can use; nothing where none is known."""
+    choice = torch_for(facts)
+    if choice is None:
+        return ()
+    title = f"Install torch {choice.release} built for {choice.variant}, which this driver runs"
+    options = ("--index-url", TORCH_INDEX + choice.variant)
+    return (install(facts, title, f"torch=={choice.release}", options=options),)
 
 
 def uninstall(facts: Facts, title: str, *packages: str) -> Fix:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,13 +53,14 @@ def ended(
     *,
     seconds: float = 0.5,
     timed_out: bool = False,
+    idle: bool = False,
     error: str = "",
 ) -> Completed:
     """How a process ended: well, unless said otherwise."""
-    return Completed(code, stdout, stderr, seconds, timed_out, error)
+    return Completed(code, stdout, stderr, seconds, timed_out=timed_out, idle=idle, error=error)
 
 
-HUNG = ended(code=-9, seconds=10.0, timed_out=True)
+HUNG = ended(code=-9, seconds=10.0, timed_out=True, idle=True)
 NOT_STARTED = ended(code=None, error="[Errno 2] No such file or directory")
 
 
@@ -67,9 +69,7 @@ def emits(*items: Mapping[str, Any] | str, **how: Any) -> Callable[[Call], Compl
 
     def reply(call: Call) -> Completed:
         mark = call.config["mark"]
-        lines = (
-            item if isinstance(item, str) else f"\n{mark}{json.dumps(item)}{mark}\n" for item in items
-        )
+        lines = (item if isinstance(item, str) else f"\n{mark}{json.dumps(item)}{mark}\n" for item in items)
         return ended("".join(lines), **how)
 
     return reply
@@ -109,14 +109,15 @@ class FakeHost:
         self.calls: list[Call] = []
         self.folders_open = 0
         self.closed = False
-        self._replies: dict[tuple[str, ...], list[Reply]] = {}
+        self._replies: dict[tuple[str, ...], Iterator[Reply]] = {}
         self._lock = threading.Lock()
 
     def on(self, *argv: str, replies: Reply | Sequence[Reply]) -> FakeHost:
         """Script the commands that begin so. Several replies are given in turn, one for ever."""
-        several = isinstance(replies, (list, tuple)) and not isinstance(replies, Completed)
-        given = list(replies) if several else [replies, ...]  # type: ignore[list-item, arg-type]
-        self._replies[argv] = given  # type: ignore[assignment]
+        if isinstance(replies, Completed) or callable(replies):
+            self._replies[argv] = itertools.repeat(replies)
+        else:
+            self._replies[argv] = iter(replies)
         return self
 
     def run(
@@ -134,8 +135,9 @@ class FakeHost:
             self.calls.append(call)
             reply = self._reply_to(call)
         done = reply if isinstance(reply, Completed) else reply(call)
-        for line in done.stdout.splitlines(keepends=True) if on_line else ():
-            on_line(line)
+        if on_line:
+            for line in done.stdout.splitlines(keepends=True):
+                on_line(line)
         return done
 
     def _reply_to(self, call: Call) -> Reply:
@@ -143,10 +145,8 @@ class FakeHost:
         fitting = [prefix for prefix in self._replies if asked[: len(prefix)] == prefix]
         if not fitting:
             refuse(f"nobody scripted the command {asked}")
-        replies = self._replies[max(fitting, key=len)]
-        if not replies:
-            refuse(f"all replies to {asked} are used up")
-        return replies[0] if replies[-1] is ... else replies.pop(0)
+        reply = next(self._replies[max(fitting, key=len)], None)
+        return reply or refuse(f"all replies to {asked} are used up")
 
     def commands(self, *prefix: str) -> list[Call]:
         """What was run so far of the commands that begin so."""

@@ -196,9 +196,10 @@ def passed(*stages: str) -> list[Event]:
 
 
 def host(**scripted: Any) -> FakeHost:
-    """The machine as a host. ``scripted`` replaces ``survey``, ``hashes``, ``nvml``, ``trial``, ``smi``, ``rows``.
+    """The machine as a host.
 
-    What else is named goes to :class:`FakeHost`.
+    ``survey``, ``hashes``, ``nvml``, ``trial``, ``smi`` and ``rows`` replace what these children answer; what
+    else is named goes to :class:`FakeHost`.
     """
     replies = {
         name: scripted.pop(name, reply)
@@ -304,9 +305,7 @@ FACTS = Facts(
     interpreter=Interpreter(**{**INTERPRETER, "site_folders": (SITE,), "noise": ""}),
     packages=packages(),
     files=FileCheck(checked=1234, hashed=0),
-    torch=TorchBuild(
-        version=VERSIONS["torch"], cuda_version="13.0", hip_version=None, variant="cu130"
-    ),
+    torch=TorchBuild(version=VERSIONS["torch"], cuda_version="13.0", hip_version=None, variant="cu130"),
     bitsandbytes=BitsandbytesBuild(
         version=VERSIONS["bitsandbytes"],
         libraries=tuple(LIBRARIES),
@@ -340,7 +339,9 @@ FACTS = Facts(
 def facts(**changes: Any) -> Facts:
     """The healthy facts with some fields replaced; a reason in words makes a field a gap."""
     gaps = tuple(
-        Gap(about=name, kind="failed", reason=value) for name, value in changes.items() if isinstance(value, str)
+        Gap(about=name, kind="failed", reason=value)
+        for name, value in changes.items()
+        if isinstance(value, str)
     )
     fields = {name: None if isinstance(value, str) else value for name, value in changes.items()}
     return msgspec.structs.replace(FACTS, **{"gaps": gaps, **fields})
@@ -370,6 +371,7 @@ def died(stage: Any, signal: str = "SIGSEGV", **fields: Any) -> StageRun:
 
 def hung(stage: Any, **fields: Any) -> StageRun:
     """A stage that was given up."""
+    fields.setdefault("chain", (("", "neither computes nor reads after 20 s"),))
     return stage_run(stage, outcome="failed", failure=Failure(kind="hung", deadline_s=20.0, **fields))
 
 

@@ -20,11 +20,22 @@ SOURCES = {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE
 FOREIGN = re.compile(r"collectors/(?!__init__)\w+\.py|smoke/child/(?!__init__)\w+\.py")
 OURS = {name: path for name, path in SOURCES.items() if not FOREIGN.fullmatch(name)}
 
-EXAMINED = {"torch", "transformers", "peft", "accelerate", "trl", "bitsandbytes", "datasets", "pynvml", "triton"}
+EXAMINED = {
+    "torch",
+    "transformers",
+    "peft",
+    "accelerate",
+    "trl",
+    "bitsandbytes",
+    "datasets",
+    "pynvml",
+    "triton",
+}
 MAY_OPEN = {
     "host.py",
     "cli/__init__.py",  # the crash file, and a closed standard output
     "cli/output.py",  # the report
+    "cli/report.py",  # the form for issues, into the repository
     "matrix/rows.py",  # data of our own
     "matrix/platform.py",
 }
@@ -60,7 +71,9 @@ def names_used(name: str) -> Iterator[str]:
 
 
 def test_the_files_are_found() -> None:
-    assert {"host.py", "facts.py", "cli/__init__.py", "rules/python.py", "smoke/child/stages.py"} <= set(SOURCES)
+    assert {"host.py", "facts.py", "cli/__init__.py", "rules/python.py", "smoke/child/stages.py"} <= set(
+        SOURCES
+    )
     assert "smoke/child/stages.py" not in OURS and "collectors/__init__.py" in OURS
 
 
@@ -84,7 +97,9 @@ def test_processes_are_started_in_one_place(name: str) -> None:
         module.split(".")[0] for module in imports(name)
     }
     assert started == set()
-    assert {used for used in names_used(name) if re.fullmatch(r"os\.(system|popen|fork|spawn\w+|exec\w+)", used)} == set()
+    assert {
+        used for used in names_used(name) if re.fullmatch(r"os\.(system|popen|fork|spawn\w+|exec\w+)", used)
+    } == set()
 
 
 @pytest.mark.parametrize("name", sorted(set(OURS) - {"host.py"}))
@@ -102,7 +117,9 @@ def test_files_are_opened_in_few_places(name: str) -> None:
     path_methods = {
         node.attr
         for node in ast.walk(tree(name))
-        if isinstance(node, ast.Attribute) and node.attr in ASKS_THE_DISK and ast.unparse(node.value) == "os.path"
+        if isinstance(node, ast.Attribute)
+        and node.attr in ASKS_THE_DISK
+        and ast.unparse(node.value) == "os.path"
     }
     allowed = {"isdir"} if name == "__main__.py" else set()  # is the package itself in the working folder?
     assert asked | (path_methods - allowed) == set()
@@ -115,7 +132,13 @@ def test_nothing_is_printed_past_the_renderers(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(OURS) - {"host.py"}))
 def test_judging_and_telling_ask_no_clock_and_no_network(name: str) -> None:
-    asked = {module.split(".")[0] for module in imports(name)} & {"urllib", "http", "requests", "socket", "ssl"}
+    asked = {module.split(".")[0] for module in imports(name)} & {
+        "urllib",
+        "http",
+        "requests",
+        "socket",
+        "ssl",
+    }
     assert asked == ({"socket"} if name == "cli/examination.py" else set())  # the host's own name, to mask it
 
 
@@ -144,7 +167,10 @@ def test_the_lowest_parts_stand_on_what_is_named_here(name: str) -> None:
         ("rules/", {"host", "target", "probes", "collectors", "smoke", "render", "cli", "checkup"}),
         ("matrix/", {"host", "target", "probes", "collectors", "smoke", "render", "cli", "checkup"}),
         ("probes/", {"rules", "matrix", "diagnosis", "findings", "cures", "render", "cli"}),
-        ("render/", {"host", "target", "probes", "collectors", "smoke", "rules", "matrix", "diagnosis", "cli"}),
+        (
+            "render/",
+            {"host", "target", "probes", "collectors", "smoke", "rules", "matrix", "diagnosis", "cli"},
+        ),
         ("smoke/", {"rules", "matrix", "diagnosis", "findings", "cures", "render", "cli", "probes"}),
     ],
 )

@@ -56,7 +56,9 @@ def test_an_interpreter_without_pip_gets_it_first() -> None:
 
 
 def test_an_interpreter_of_the_system_is_left_alone() -> None:
-    fix = install(made_by("pip", externally_managed=True), "Install peft", "peft", options=("--index-url", "U"))
+    fix = install(
+        made_by("pip", externally_managed=True), "Install peft", "peft", options=("--index-url", "U")
+    )
     assert fix.commands == (
         (PYTHON, "-m", "venv", ".venv"),
         (".venv/bin/python", "-m", "pip", "install", "--index-url", "U", "peft"),
@@ -93,7 +95,9 @@ def test_a_package_whose_version_is_not_known_is_reinstalled_by_name() -> None:
     assert only(reinstall(facts(packages=packages(peft=None)), "peft"))[-1] == "peft"
 
 
-@pytest.mark.xfail(strict=True, reason="the newest release of the default index comes in place of the same build")
+@pytest.mark.xfail(
+    strict=True, reason="the newest release of the default index comes in place of the same build"
+)
 def test_a_build_with_a_label_is_reinstalled_as_what_it_was() -> None:
     command = only(reinstall(PIP, "torch"))
     assert any(word.startswith("torch==2.13.0") for word in command)
@@ -101,7 +105,14 @@ def test_a_build_with_a_label_is_reinstalled_as_what_it_was() -> None:
 
 def test_uninstalling() -> None:
     assert only(uninstall(PIP, "Remove them", "a", "b")) == (PYTHON, "-m", "pip", "uninstall", "-y", "a", "b")
-    assert only(uninstall(made_by("uv"), "", "peft")) == ("uv", "pip", "uninstall", "--python", PYTHON, "peft")
+    assert only(uninstall(made_by("uv"), "", "peft")) == (
+        "uv",
+        "pip",
+        "uninstall",
+        "--python",
+        PYTHON,
+        "peft",
+    )
 
 
 @pytest.mark.xfail(strict=True, reason="pip is asked to remove what conda installed")
@@ -118,7 +129,9 @@ def test_conda_is_not_asked_for_what_only_pip_knows() -> None:
 @pytest.mark.parametrize("requirement", ["peft>=1", "peft<1", "peft==1", "peft", "peft > 1"])
 def test_the_installer_of_a_package_is_told_by_its_own_record(requirement: str) -> None:
     one_by_conda = but(packages().installed["peft"], installer="conda")
-    mixed = facts(packages=packages(peft=one_by_conda), interpreter=but(healthy.FACTS.interpreter, kind="conda"))
+    mixed = facts(
+        packages=packages(peft=one_by_conda), interpreter=but(healthy.FACTS.interpreter, kind="conda")
+    )
     assert only(install(mixed, "", requirement))[0] == "conda"
 
 
@@ -126,7 +139,9 @@ def test_the_installer_of_a_package_is_told_by_its_own_record(requirement: str) 
 @pytest.mark.xfail(strict=True, reason="the name is cut off a requirement at =, > and < alone")
 def test_the_installer_of_any_requirement_is_told_by_its_name(requirement: str) -> None:
     one_by_conda = but(packages().installed["peft"], installer="conda")
-    mixed = facts(packages=packages(peft=one_by_conda), interpreter=but(healthy.FACTS.interpreter, kind="conda"))
+    mixed = facts(
+        packages=packages(peft=one_by_conda), interpreter=but(healthy.FACTS.interpreter, kind="conda")
+    )
     assert only(install(mixed, "", requirement))[0] == "conda"
 
 
@@ -135,7 +150,9 @@ def installers(*names: str, kind: str = "venv") -> Facts:
         f"p{number}": Package(name=f"p{number}", version="1", location="/", installer=name)
         for number, name in enumerate(names)
     }
-    return facts(packages=but(packages(), installed=found), interpreter=but(healthy.FACTS.interpreter, kind=kind))
+    return facts(
+        packages=but(packages(), installed=found), interpreter=but(healthy.FACTS.interpreter, kind=kind)
+    )
 
 
 @pytest.mark.parametrize(
@@ -154,7 +171,9 @@ def test_the_installer_of_what_is_not_there_yet_is_that_of_most(given: Facts, ex
     assert installer_of(given, "absent") == expected
 
 
-@pytest.mark.parametrize(("own", "expected"), [("uv", "uv"), ("conda", "conda"), ("debian", "pip"), ("", "pip")])
+@pytest.mark.parametrize(
+    ("own", "expected"), [("uv", "uv"), ("conda", "conda"), ("debian", "pip"), ("", "pip")]
+)
 def test_the_installer_of_what_is_there(own: str, expected: str) -> None:
     found = facts(packages=packages(peft=but(packages().installed["peft"], installer=own)))
     assert installer_of(found, "peft") == expected

@@ -78,12 +78,16 @@ def kernel(*argv: object) -> dict[str, str]:
 
 
 def test_the_interpreter_of_a_jupyter_kernel() -> None:
-    targets = found("/srv/k/bin/python3.11", texts=kernel("/srv/k/bin/python3.11", "-m", "ipykernel_launcher"))
+    targets = found(
+        "/srv/k/bin/python3.11", texts=kernel("/srv/k/bin/python3.11", "-m", "ipykernel_launcher")
+    )
     assert targets == [Target("/srv/k/bin/python3.11", "kernel qlora")]
 
 
 def test_a_kernel_that_names_a_program_on_the_path() -> None:
-    targets = found("/usr/bin/python3.11", programs={"python3.11": "/usr/bin/python3.11"}, texts=kernel("python3.11"))
+    targets = found(
+        "/usr/bin/python3.11", programs={"python3.11": "/usr/bin/python3.11"}, texts=kernel("python3.11")
+    )
     assert targets == [Target("/usr/bin/python3.11", "kernel qlora")]
 
 

@@ -14,9 +14,13 @@ from doctor.failures import (
     in_words,
     mentioned_modules,
     points_at,
+    shows,
 )
 
-CHAIN = (("ImportError", "cannot import name 'HybridCache' from 'transformers'"), ("RuntimeError", "Failed to import"))
+CHAIN = (
+    ("ImportError", "cannot import name 'HybridCache' from 'transformers'"),
+    ("RuntimeError", "Failed to import"),
+)
 
 
 def failure_of(run: StageRun) -> Failure:
@@ -39,16 +43,19 @@ def test_all_that_a_stage_said() -> None:
         "RuntimeError: Failed to import",
         "printed",
     ]
-    assert all_failure_text(facts(trial=trial(raised("import-peft", "one"), raised("import-trl", "two")))) == (
-        "ImportError: one\n\nImportError: two\n"
-    )
+    assert all_failure_text(
+        facts(trial=trial(raised("import-peft", "one"), raised("import-trl", "two")))
+    ) == ("ImportError: one\n\nImportError: two\n")
     assert all_failure_text(facts()) == ""
 
 
 @pytest.mark.parametrize(
     ("run", "cause"),
     [
-        (raised("import-peft", "", chain=CHAIN), "ImportError: cannot import name 'HybridCache' from 'transformers'"),
+        (
+            raised("import-peft", "", chain=CHAIN),
+            "ImportError: cannot import name 'HybridCache' from 'transformers'",
+        ),
         (died("import-torch", "SIGBUS", modules=("peft", "bitsandbytes")), "died SIGBUS in bitsandbytes"),
         (died("import-torch", "", chain=(("", "exit code 3"),)), "died  in exit code 3"),
         (hung("import-torch", modules=("torch",)), "hung  in torch"),
@@ -62,13 +69,17 @@ def test_the_first_cause_is_equal_for_equal_causes(run: StageRun, cause: str) ->
 @pytest.mark.parametrize(
     ("run", "words"),
     [
-        (raised("import-peft", "", chain=CHAIN), "ImportError: cannot import name 'HybridCache' from 'transformers'"),
+        (
+            raised("import-peft", "", chain=CHAIN),
+            "ImportError: cannot import name 'HybridCache' from 'transformers'",
+        ),
         (raised("import-peft", "one\ntwo"), "ImportError: one"),
         (died("import-torch", "SIGBUS", modules=("bitsandbytes",)), "killed by SIGBUS in bitsandbytes"),
         (died("import-torch", "SIGKILL"), "killed by SIGKILL"),
         (died("import-torch", "", chain=(("", "exit code 3"),)), "the process ended: exit code 3"),
         (died("import-torch", ""), "the process ended: no reason given"),
-        (hung("import-torch", modules=("torch",)), "no sign of life for 20 s in torch"),
+        (hung("import-torch", modules=("torch",)), "it neither computes nor reads after 20 s in torch"),
+        (hung("import-torch", chain=()), "it does not end"),
     ],
 )
 def test_a_failure_in_one_line(run: StageRun, words: str) -> None:
@@ -91,8 +102,24 @@ def test_modules_that_a_message_names(message: str, modules: set[str]) -> None:
 
 
 def test_the_innermost_module_of_the_stack_is_mentioned() -> None:
-    assert mentioned_modules(died("import-torch", modules=("trl", "peft", "bitsandbytes"))) == {"bitsandbytes"}
+    assert mentioned_modules(died("import-torch", modules=("trl", "peft", "bitsandbytes"))) == {
+        "bitsandbytes"
+    }
     assert mentioned_modules(stage_run("import-torch")) == set()
+
+
+@pytest.mark.parametrize(
+    ("symptom", "text", "seen"),
+    [
+        ("file too short", "libx.so: file too short", True),
+        ("a.c", "abc", False),
+        ("re:a.c", "abc", True),
+        ("re:^b", "abc", False),
+        ("", "", True),
+    ],
+)
+def test_a_text_shows_a_symptom(symptom: str, text: str, seen: bool) -> None:
+    assert shows(symptom, text) is seen
 
 
 def test_only_the_first_cause_is_read_for_names() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from doctor import host as seam
-from doctor.host import Completed, LocalHost, OnLine, Patience
+from doctor.host import Completed, LocalHost, Patience
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and sh are of Unix")
 PATIENT = Patience(limit_s=30.0)
@@ -53,7 +53,9 @@ def test_output_error_output_and_exit_code(host: LocalHost) -> None:
         ("exit 255", 255, ""),
     ],
 )
-def test_the_signal_that_killed_a_child_has_its_name(host: LocalHost, text: str, code: int, name: str) -> None:
+def test_the_signal_that_killed_a_child_has_its_name(
+    host: LocalHost, text: str, code: int, name: str
+) -> None:
     done = shell(host, text)
     assert (done.code, done.signal) == (code, name)
 
@@ -89,11 +91,12 @@ def test_a_flood_is_read_to_its_end_and_little_of_it_is_kept(host: LocalHost) ->
 
 def test_a_flood_of_short_lines_is_handed_on_to_its_end(host: LocalHost) -> None:
     lines: list[int] = []
-    done = python(
-        host,
-        "for n in range(20000): print('line', n)",
-        on_line=lambda line: bool(lines.append(int(line.split()[1]))),
-    )
+
+    def note(line: str) -> bool:
+        lines.append(int(line.split()[1]))
+        return False
+
+    done = python(host, "for n in range(20000): print('line', n)", on_line=note)
     assert lines == list(range(20000))
     assert done.stdout.splitlines()[-1] == "line 19999"
 
@@ -105,7 +108,7 @@ def test_output_that_is_no_text_is_kept_as_far_as_it_is(host: LocalHost) -> None
 
 def test_a_child_that_neither_computes_nor_speaks_hangs(host: LocalHost) -> None:
     done = shell(host, "echo begun; exec sleep 60", Patience(limit_s=60.0, idle_s=0.5))
-    assert done.timed_out and done.seconds < 10
+    assert done.timed_out and done.idle and done.seconds < 10
     assert done.stdout == "begun\n"
     assert done.signal == ""  # ours, not its own
 
@@ -128,7 +131,7 @@ def test_a_wrapper_whose_child_computes_does_not_hang(host: LocalHost) -> None:
 
 def test_a_child_that_computes_for_ever_is_given_up(host: LocalHost) -> None:
     done = python(host, "while True: pass", Patience(limit_s=0.6))
-    assert done.timed_out and 0.6 <= done.seconds < 8
+    assert done.timed_out and not done.idle and 0.6 <= done.seconds < 8
 
 
 @pytest.mark.parametrize(("is_sign", "hangs"), [(True, False), (False, True)])
@@ -147,7 +150,12 @@ def test_a_child_that_hangs_says_where(host: LocalHost) -> None:
 
 
 def test_a_child_that_does_not_let_itself_be_asked_is_killed(host: LocalHost) -> None:
-    text = "import signal, time\nsignal.signal(signal.SIGABRT, signal.SIG_IGN)\nprint('deaf', flush=True)\ntime.sleep(60)"
+    text = (
+        "import signal, time\n"
+        "signal.signal(signal.SIGABRT, signal.SIG_IGN)\n"
+        "print('deaf', flush=True)\n"
+        "time.sleep(60)"
+    )
     done = python(host, text, Patience(limit_s=0.8, ask_stack=True))
     assert done.timed_out and done.code == -signal.SIGKILL
     assert done.stdout == "deaf\n"
@@ -168,7 +176,9 @@ def test_a_grandchild_that_keeps_the_pipe_open_is_killed(host: LocalHost, tmp_pa
     assert is_gone(int(note.read_text()))
 
 
-def test_a_grandchild_that_left_the_group_does_not_hold_up_the_answer(host: LocalHost, tmp_path: Path) -> None:
+def test_a_grandchild_that_left_the_group_does_not_hold_up_the_answer(
+    host: LocalHost, tmp_path: Path
+) -> None:
     note = tmp_path / "pid"
     text = (
         "import os, time\n"
@@ -222,7 +232,11 @@ def in_background(work: Callable[[], Completed]) -> tuple[threading.Thread, list
 
 def test_closing_kills_what_runs(host: LocalHost) -> None:
     begun = threading.Event()
-    tell: OnLine = lambda line: line == "begun\n" and begun.set() is None  # noqa: E731
+
+    def tell(line: str) -> bool:
+        begun.set()
+        return False
+
     thread, results = in_background(lambda: shell(host, "sleep 0.5; echo begun; exec sleep 60", on_line=tell))
     assert begun.wait(10)
     host.close()

@@ -1,13 +1,91 @@
-"""stand-in"""
+"""Queries of the platform tables: which torch build a driver, a GPU and a Python can use."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from typing import Any, NamedTuple
+
+from doctor.facts import Facts
+from doctor.matrix.rows import FOLDER
+from doctor.versions import comparable
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 
-def minimum_driver(cuda: str, system: str) -> str | None:
-    return {"11": "450.80.02", "12": "525.60.13", "13": "580.65.06"}.get(cuda.split(".")[0])
+class TorchChoice(NamedTuple):
+    """A torch release and the CUDA build of it."""
+
+    release: str  # "2.13.0+cu126", or "2.14.*" where another release is wanted
+    variant: str  # "cu126"
 
 
-def newest_variant_for(driver: str, system: str) -> str | None:
-    return "cu118"
+@cache
+def table(name: str) -> dict[str, Any]:
+    """One platform table, read when first asked for."""
+    return tomllib.loads((FOLDER / "platform" / f"{name}.toml").read_text(encoding="utf-8"))
 
 
-def newest_torch_with(variant: str) -> str | None:
-    return "2.7.1"
+def torch_for(facts: Facts) -> TorchChoice | None:
+    """The torch build for this driver, GPU and Python: of the installed release, else of the newest.
+
+    None where the driver is not known, or no build was published that all three can use.
+    """
+    builds = [build for build in reversed(table("torch_builds")["build"]) if is_usable(build, facts)]
+    installed = comparable(facts.torch.version) if facts.torch else None
+    minor = f"{installed.major}.{installed.minor}" if installed else ""
+    same = [build for build in builds if build["torch"] == minor]
+    if same and installed:
+        # The label makes an installer replace the build that is there: "2.13.0" is what it has already.
+        return TorchChoice(f"{installed}+{same[0]['variant']}", same[0]["variant"])
+    return TorchChoice(builds[0]["torch"] + ".*", builds[0]["variant"]) if builds else None
+
+
+def is_usable(build: dict[str, Any], facts: Facts) -> bool:
+    """Was this build published, and can the machine and the interpreter use it?"""
+    if build.get("expected") or not runs_on_driver(build["variant"], facts):
+        return False
+    system = facts.system
+    arch = "aarch64" if system and system.arch in ("aarch64", "arm64") else "x86_64"
+    capabilities = [gpu.compute_capability for gpu in facts.gpus or () if gpu.compute_capability]
+    has_code = all(has_code_for(build["sm"], capability) for capability in capabilities)
+    return build["arch"] == arch and has_code and has_python(build["torch"], facts)
+
+
+def has_python(minor: str, facts: Facts) -> bool:
+    """Were wheels of this torch published for the target's Python? True where that is not known."""
+    pythons = next((row["pythons"] for row in table("torch_builds")["minor"] if row["torch"] == minor), None)
+    if facts.interpreter is None or pythons is None:
+        return True
+    return ".".join(facts.interpreter.version.split(".")[:2]) in pythons
+
+
+def runs_on_driver(variant: str, facts: Facts) -> bool:
+    """Does the driver reach the first one of this CUDA major?"""
+    major = variant.removeprefix("cu")[:2]
+    system = "windows" if facts.system and facts.system.os == "win32" else "linux"
+    floors = (row[system] for row in table("cuda_driver")["major"] if row["cuda"] == major)
+    have, need = comparable(facts.driver.version if facts.driver else ""), comparable(next(floors, ""))
+    return bool(have and need and have >= need)
+
+
+def has_code_for(arch_list: tuple[str, ...] | list[str], capability: str, ptx: bool = False) -> bool:
+    """Does a build hold machine code for a GPU: same major, no newer minor? ``ptx``: or older PTX.
+
+    PTX is translated by the driver, and only by one as new as the toolkit that made it.
+    """
+    major, minor = (int(part) for part in capability.split("."))
+    for arch in arch_list:
+        kind, _, digits = arch.partition("_")
+        digits = digits.rstrip("af")
+        if not digits.isdigit():
+            continue
+        built = (int(digits[:-1]), int(digits[-1]))
+        if kind == "sm" and built[0] == major and built[1] <= minor:
+            return True
+        if kind == "compute" and ptx and built <= (major, minor):
+            return True
+    return False

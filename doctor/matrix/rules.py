@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from doctor.cures import install, set_variable, uninstall
+from doctor.cures import install, set_variable, torch_for_machine, uninstall
 from doctor.facts import Facts
 from doctor.failures import all_failure_text, shows
 from doctor.findings import Confidence, Evidence, Fix
@@ -47,7 +47,7 @@ def judge(row: Row, facts: Facts) -> Iterator[Hit]:
             title=filled(row.title, values),
             why=" ".join(row.why.split()),
             evidence=tuple(evidence(subject, term, values[subject]) for subject, term in row.when.items()),
-            fixes=tuple(cure(row, remedy, facts) for remedy in row.fix),
+            fixes=cures(row, facts),
             confidence=confidence(row, facts, values),
         )
 
@@ -111,19 +111,30 @@ def confidence(row: Row, facts: Facts, values: Mapping[str, str | None]) -> Conf
     return "likely" if sure else "possible"
 
 
-def cure(row: Row, remedy: Remedy, facts: Facts) -> Fix:
+def cures(row: Row, facts: Facts) -> tuple[Fix, ...]:
+    """The ways out of a row, least change first."""
+    return tuple(fix for remedy in row.fix for fix in cure(row, remedy, facts))[:2]
+
+
+def cure(row: Row, remedy: Remedy, facts: Facts) -> tuple[Fix, ...]:
     """A remedy in the words of the target's installer; its versions fall out of the terms."""
+    if remedy.downgrade == "torch.cuda":
+        return torch_for_machine(facts)
     if remedy.upgrade:
         bound = row.when[remedy.upgrade].fixed
-        return install(facts, f"Upgrade {remedy.upgrade} to {bound} or newer", f"{remedy.upgrade}>={bound}")
+        return (
+            install(facts, f"Upgrade {remedy.upgrade} to {bound} or newer", f"{remedy.upgrade}>={bound}"),
+        )
     if remedy.downgrade:
         bound = row.when[remedy.downgrade].introduced
-        return install(facts, f"Go back to {remedy.downgrade} below {bound}", f"{remedy.downgrade}<{bound}")
+        return (
+            install(facts, f"Go back to {remedy.downgrade} below {bound}", f"{remedy.downgrade}<{bound}"),
+        )
     if remedy.install:
-        return install(facts, f"Install {remedy.install}", remedy.install)
+        return (install(facts, f"Install {remedy.install}", remedy.install),)
     if remedy.uninstall:
-        return uninstall(facts, f"Uninstall {remedy.uninstall}", remedy.uninstall)
+        return (uninstall(facts, f"Uninstall {remedy.uninstall}", remedy.uninstall),)
     if remedy.set:
         name, _, value = remedy.set.partition("=")
-        return set_variable(f"Set {name}", name, value)
-    return Fix(remedy.system or "", scope="system")
+        return (set_variable(f"Set {name}", name, value),)
+    return (Fix(remedy.system or "", scope="system"),)

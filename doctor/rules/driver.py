@@ -7,10 +7,7 @@ from collections.abc import Iterator
 from doctor.cures import set_variable
 from doctor.facts import Facts, Gap
 from doctor.findings import Evidence, Fix, Severity
-from doctor.matrix.platform import minimum_driver, newest_variant_for
 from doctor.rules import Hit, rule
-from doctor.rules.torch import install_variant
-from doctor.versions import comparable
 
 SEE = ("see-gpu", "load-4bit", "qlora-step")
 
@@ -18,45 +15,6 @@ SEE = ("see-gpu", "load-4bit", "qlora-step")
 def driver_gap(facts: Facts) -> Gap | None:
     """Why the driver is not known, None where it is."""
     return next((gap for gap in facts.gaps if gap.about == "driver"), None)
-
-
-@rule(
-    "driver/too-old-for-cuda-runtime",
-    "error",
-    needs=("driver", "torch"),
-    breaks=SEE,
-    symptoms=("The NVIDIA driver on your system is too old", "CUDA driver version is insufficient"),
-)
-def too_old_for_cuda_runtime(facts: Facts) -> Iterator[Hit]:
-    """The driver offers less CUDA than torch was built with
-
-    Why: a torch built for one CUDA major runs on every driver of that major or a newer one, and on no older
-    one. nvidia-smi's "CUDA Version" is what the driver offers at most, not what is installed.
-
-    Fix: upgrade the driver, or install the torch of the newest CUDA that this driver can run.
-
-    References: https://docs.nvidia.com/deploy/cuda-compatibility/
-    """
-    assert facts.driver and facts.torch
-    cuda = facts.torch.cuda_version
-    system = facts.system.os if facts.system else "linux"
-    floor = minimum_driver(cuda, system) if cuda else None
-    have, need = comparable(facts.driver.version), comparable(floor or "")
-    if have and need and have < need:
-        variant = newest_variant_for(facts.driver.version, system)
-        fixes = (install_variant(facts, variant),) if variant else ()
-        upgrade = Fix(f"Upgrade the NVIDIA driver to {floor} or newer and reboot", scope="system")
-        yield Hit(
-            title=f"torch {facts.torch.version} needs a driver for CUDA {cuda}, and driver "
-            f"{facts.driver.version} offers only CUDA {facts.driver.cuda_version or 'of an older major'}",
-            evidence=(
-                Evidence("driver", facts.driver.version, f"{floor} or newer for CUDA {cuda}"),
-                Evidence(
-                    "torch", f"{facts.torch.version} (CUDA {cuda})", f"a build for {variant or 'its CUDA'}"
-                ),
-            ),
-            fixes=(*fixes, upgrade)[:2],
-        )
 
 
 @rule(

@@ -4,27 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.cures import install
+from doctor.cures import torch_for_machine
 from doctor.facts import Facts
-from doctor.findings import Evidence, Fix
-from doctor.matrix.platform import newest_torch_with, newest_variant_for
+from doctor.findings import Evidence
+from doctor.matrix.platform import has_code_for
 from doctor.rules import Hit, rule
 
-INDEX = "https://download.pytorch.org/whl/"
 SEE = ("see-gpu", "load-4bit", "qlora-step")
-
-
-def install_variant(facts: Facts, variant: str) -> Fix:
-    """Install the newest torch that is built for a CUDA variant."""
-    release = newest_torch_with(variant)
-    requirement = f"torch=={release}" if release else "torch"
-    return install(
-        facts,
-        f"Install the torch that is built for {variant}",
-        requirement,
-        again=True,
-        options=("--index-url", INDEX + variant),
-    )
 
 
 @rule(
@@ -45,15 +31,13 @@ def cpu_only_build(facts: Facts) -> Iterator[Hit]:
     assert facts.torch and facts.gpus is not None
     if not facts.gpus or facts.torch.variant != "cpu":
         return
-    system = facts.system.os if facts.system else "linux"
-    variant = newest_variant_for(facts.driver.version, system) if facts.driver else None
     yield Hit(
         title=f"torch {facts.torch.version} is a CPU-only build, and this machine has {facts.gpus[0].name}",
         evidence=(
             Evidence("torch", facts.torch.version, "a CUDA build"),
             Evidence("gpu", facts.gpus[0].name),
         ),
-        fixes=(install_variant(facts, variant),) if variant else (),
+        fixes=torch_for_machine(facts),
     )
 
 
@@ -79,32 +63,13 @@ def gpu_arch_missing(facts: Facts) -> Iterator[Hit]:
     assert runtime and facts.gpus is not None
     for gpu in facts.gpus:
         capability = gpu.compute_capability
-        if runtime.arch_list and capability and not runs_on(runtime.arch_list, capability):
-            digits = capability.replace(".", "")
+        if runtime.arch_list and capability and not has_code_for(runtime.arch_list, capability, ptx=True):
+            seen, wanted = f"sm_{capability.replace('.', '')}", f"one of {' '.join(runtime.arch_list)}"
             yield Hit(
-                title=f"torch {runtime.version} has no kernels for {gpu.name}, sm_{digits}",
-                evidence=(
-                    Evidence(
-                        "gpu", f"compute capability {capability}", f"one of {' '.join(runtime.arch_list)}"
-                    ),
-                ),
+                title=f"torch {runtime.version} has no kernels for {gpu.name}, {seen}",
+                evidence=(Evidence("gpu", seen, wanted),),
+                fixes=torch_for_machine(facts),
             )
-
-
-def runs_on(arch_list: tuple[str, ...], capability: str) -> bool:
-    """Does a build run on a GPU: same major and no newer minor in machine code, or older PTX?"""
-    major, minor = (int(part) for part in capability.split("."))
-    for arch in arch_list:
-        kind, _, digits = arch.partition("_")
-        digits = digits.rstrip("af")
-        if not digits.isdigit():
-            continue
-        built = (int(digits[:-1]), int(digits[-1]))
-        if kind == "sm" and built[0] == major and built[1] <= minor:
-            return True
-        if kind == "compute" and built <= (major, minor):
-            return True
-    return False
 
 
 @rule("torch/cuda-not-usable", "error", needs=("torch_runtime", "gpus"), breaks=SEE)

@@ -37,7 +37,9 @@ def collected(reply: Callable[[Call], Completed] | Completed, **options: Any) ->
 
 def run(body: str, **options: Any) -> Collected:
     """A collector of our own, behind the true frame, in a real interpreter."""
-    return collect(LocalHost(), sys.executable, f"{program(())}\n{body}", {"n": 7}, patience=PATIENT, **options)
+    return collect(
+        LocalHost(), sys.executable, f"{program(())}\n{body}", {"n": 7}, patience=PATIENT, **options
+    )
 
 
 EVENT = {"section": "x", "text": "é\n\0<", "n": None}
@@ -213,7 +215,9 @@ def test_collectors_keep_to_the_grammar_of_python_3_8(name: str) -> None:
 def test_collectors_import_the_standard_library_alone_until_they_run(name: str) -> None:
     parts, package = TEXTS[name]
     for statement in ast.parse(program(parts, package)).body:
-        for module in imported(statement) if not isinstance(statement, (ast.FunctionDef, ast.ClassDef)) else ():
+        for module in (
+            imported(statement) if not isinstance(statement, (ast.FunctionDef, ast.ClassDef)) else ()
+        ):
             assert module in sys.stdlib_module_names
 
 

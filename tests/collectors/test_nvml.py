@@ -14,7 +14,8 @@ from doctor.host import LocalHost, Patience
 PRELUDE = """
 class NVMLError(Exception):
     def __init__(self, value=0): self.value = value
-    def __str__(self): return {9: "Driver Not Loaded", 15: "GPU is lost", 18: "Driver/library version mismatch"}[self.value]
+    def __str__(self): return WORDS[self.value]
+WORDS = {9: "Driver Not Loaded", 15: "GPU is lost", 18: "Driver/library version mismatch"}
 class Memory: total, free, used = 24 << 30, 20 << 30, 4 << 30
 def nvmlInit(): pass
 def nvmlSystemGetCudaDriverVersion(): return 12080
@@ -57,7 +58,8 @@ def test_a_driver_that_answers(tmp_path: Path) -> None:
 def test_older_bindings_that_give_bytes(tmp_path: Path) -> None:
     said = look(
         tmp_path,
-        "def nvmlSystemGetDriverVersion(): return b'470.1'\ndef nvmlDeviceGetName(handle): return b'T4 \\xff'",
+        "def nvmlSystemGetDriverVersion(): return b'470.1'\n"
+        "def nvmlDeviceGetName(handle): return b'T4 \\xff'",
     )
     assert said["driver"] == "470.1"
     assert said["gpus"][0]["name"] == "T4 \ufffd"
@@ -70,7 +72,9 @@ def test_the_number_of_cuda(tmp_path: Path, number: int, cuda: str) -> None:
     assert look(tmp_path, f"def nvmlSystemGetCudaDriverVersion(): return {number}")["cuda"] == cuda
 
 
-@pytest.mark.parametrize(("code", "words"), [(9, "Driver Not Loaded"), (18, "Driver/library version mismatch")])
+@pytest.mark.parametrize(
+    ("code", "words"), [(9, "Driver Not Loaded"), (18, "Driver/library version mismatch")]
+)
 def test_a_refusal_has_its_words_and_its_number(tmp_path: Path, code: int, words: str) -> None:
     said = look(tmp_path, f"def nvmlInit(): raise NVMLError({code})")
     assert said == {"section": "nvml", "error": words, "code": code}

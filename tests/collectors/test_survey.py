@@ -157,7 +157,10 @@ def test_an_egg_is_a_distribution_too(environment: Environment) -> None:
     (folder / "PKG-INFO").write_bytes(metadata("trl", "0.9"))
     (environment.site / "Accelerate-0.3.egg-info").write_bytes(metadata("accelerate", "0.3"))
     answer = environment.survey()
-    assert {name: one["version"] for name, one in found(answer).items()} == {"accelerate": "0.3", "trl": "0.9"}
+    assert {name: one["version"] for name, one in found(answer).items()} == {
+        "accelerate": "0.3",
+        "trl": "0.9",
+    }
     assert section(answer, "files")["without_record"] == ["accelerate", "trl"]
 
 
@@ -308,7 +311,7 @@ def test_what_counts_as_native(environment: Environment, name: str) -> None:
 
 
 def test_paths_that_record_quotes(environment: Environment) -> None:
-    files = {'peft/a,b.py': b"1", 'peft/say "hi".py': b"2", "peft/é.so": b"333", "peft/plain.py": b""}
+    files = {"peft/a,b.py": b"1", 'peft/say "hi".py': b"2", "peft/é.so": b"333", "peft/plain.py": b""}
     environment.install("peft", files=files)
     answer = environment.survey(hashes=True)
     assert faults(answer) == {} and section(answer, "files")["checked"] == 4
@@ -322,7 +325,13 @@ def test_of_many_missing_files_native_ones_are_named_first(environment: Environm
     environment.install("torch", files=files)
     shutil.rmtree(environment.site / "torch")
     fault = faults(environment.survey())["torch"]
-    assert fault["missing"] == ["torch/lib/z.so", "torch/a0.py", "torch/a1.py", "torch/a10.py", "torch/a11.py"]
+    assert fault["missing"] == [
+        "torch/lib/z.so",
+        "torch/a0.py",
+        "torch/a1.py",
+        "torch/a10.py",
+        "torch/a11.py",
+    ]
     assert fault["missing_count"] == 21
 
 
@@ -350,7 +359,9 @@ def test_an_empty_record_proves_nothing(environment: Environment) -> None:
         *(b"peft/x.py", b",,", b'"peft/x.py', b"a,b,c,d,e", b"", b'"",""', b"\0"),
         pytest.param(
             b'"' + b"x" * 200_000,
-            marks=pytest.mark.xfail(strict=True, reason="csv.Error ends the survey: nothing is told of any file"),
+            marks=pytest.mark.xfail(
+                strict=True, reason="csv.Error ends the survey: nothing is told of any file"
+            ),
             id="a very long cell",
         ),
     ],
@@ -365,7 +376,9 @@ def test_lines_of_record_that_make_no_sense_are_passed_over(environment: Environ
 
 
 @pytest.mark.parametrize("installer", ["conda", "debian", "rpm"])
-def test_those_who_rewrite_files_are_held_to_existence_alone(environment: Environment, installer: str) -> None:
+def test_those_who_rewrite_files_are_held_to_existence_alone(
+    environment: Environment, installer: str
+) -> None:
     environment.install("torch", installer=installer)
     (environment.site / "torch" / "lib" / "libtorch.so").write_bytes(b"\x7fELF with another prefix" * 30)
     (environment.site / "torch" / "__init__.py").write_bytes(b"another prefix")
@@ -374,7 +387,9 @@ def test_those_who_rewrite_files_are_held_to_existence_alone(environment: Enviro
     assert faults(environment.survey())["torch"]["missing"] == ["torch/__init__.py"]
 
 
-@pytest.mark.xfail(strict=True, reason="a package that two folders of sys.path hold is not looked at, in silence")
+@pytest.mark.xfail(
+    strict=True, reason="a package that two folders of sys.path hold is not looked at, in silence"
+)
 def test_an_environment_that_is_reached_by_two_names_is_still_checked(environment: Environment) -> None:
     """As on Fedora, where sys.path of a virtual environment has lib64, a link to lib, before lib."""
     environment.install("torch")
@@ -383,7 +398,10 @@ def test_an_environment_that_is_reached_by_two_names_is_still_checked(environmen
     alias.symlink_to(environment.site)
     (environment.site / "zz.pth").write_text(f"{alias}\n")
     answer = environment.survey()
-    assert [one["location"] for one in section(answer, "packages")["found"]] == [str(environment.site), str(alias)]
+    assert [one["location"] for one in section(answer, "packages")["found"]] == [
+        str(environment.site),
+        str(alias),
+    ]
     assert list(faults(answer)) == ["torch"]
 
 
@@ -423,12 +441,12 @@ def test_a_safe_path_takes_the_working_folder_out(environment: Environment) -> N
     assert len(shadows(environment.survey())) == 1
 
 
-@pytest.mark.parametrize("name", ["json", "os", "re", "resource", "csv", "site", "platform", "hashlib", "random"])
+@pytest.mark.parametrize(
+    "name", ["json", "os", "re", "resource", "csv", "site", "platform", "hashlib", "random"]
+)
 def test_a_file_named_like_a_standard_module_is_told_and_does_no_harm(
     environment: Environment, name: str
 ) -> None:
-    if sys.version_info < (3, 10):
-        pytest.skip("the names of the standard library came with 3.10")
     environment.install("torch")
     Path(f"{name}.py").write_text("raise RuntimeError('imported')")
     answer = environment.survey()
@@ -445,7 +463,9 @@ def test_pythonpath_hides_a_package(environment: Environment, tmp_path: Path) ->
     assert shadows(answer) == [("torch", str(old / "torch.py"), "PYTHONPATH")]
 
 
-@pytest.mark.xfail(strict=True, reason="a package that PYTHONPATH brings with its metadata counts as at home there")
+@pytest.mark.xfail(
+    strict=True, reason="a package that PYTHONPATH brings with its metadata counts as at home there"
+)
 def test_pythonpath_hides_a_package_by_another_that_was_installed_there(
     environment: Environment, tmp_path: Path
 ) -> None:
@@ -465,7 +485,9 @@ def test_a_checkout_that_is_installed_editable_hides_nothing(environment: Enviro
     assert shadows(environment.survey()) == []
 
 
-@pytest.mark.xfail(strict=True, reason="a folder whose name begins with the checkout's counts as the checkout")
+@pytest.mark.xfail(
+    strict=True, reason="a folder whose name begins with the checkout's counts as the checkout"
+)
 def test_a_folder_beside_an_editable_checkout_is_not_the_checkout(environment: Environment) -> None:
     environment.install("torch")
     origin = f"file://{str(Path.cwd())[:-1]}"
@@ -547,7 +569,9 @@ def test_what_is_absent_has_no_build(environment: Environment) -> None:
 
 def test_an_interpreter_that_prints_as_it_starts(environment: Environment) -> None:
     environment.install("torch")
-    (environment.site / "banner.pth").write_text("import sys; print('welcome'); sys.stderr.write('hello\\n')\n")
+    (environment.site / "banner.pth").write_text(
+        "import sys; print('welcome'); sys.stderr.write('hello\\n')\n"
+    )
     answer = environment.survey()
     # Of a virtual environment some releases of Python run every .pth file twice.
     assert set(answer.noise.split()) == {"welcome"}
@@ -556,7 +580,9 @@ def test_an_interpreter_that_prints_as_it_starts(environment: Environment) -> No
 
 
 def test_an_interpreter_that_ends_before_it_runs_anything(environment: Environment) -> None:
-    (environment.site / "sitecustomize.py").write_text("import os; print('no licence', flush=True); os._exit(3)")
+    (environment.site / "sitecustomize.py").write_text(
+        "import os; print('no licence', flush=True); os._exit(3)"
+    )
     answer = environment.survey()
     assert answer.events == ()
     assert answer.trouble == "the interpreter ended with exit code 3: no licence"
@@ -597,7 +623,9 @@ NO_SUCH_GRAMMAR = pytest.mark.xfail(strict=True, reason="Python 2 cannot read th
 
 
 @pytest.mark.parametrize("version", [pytest.param("2.7", marks=NO_SUCH_GRAMMAR), "3.6", "3.7"])
-def test_a_python_that_is_too_old_says_so(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_that_is_too_old_says_so(
+    version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     python = other_python(version)
     monkeypatch.chdir(tmp_path)
     answer = survey(python)

@@ -10,7 +10,12 @@ import pytest
 from doctor.probes import Looks, environment, system
 
 GIB = 1 << 30
-MEMINFO = "MemTotal:       33554432 kB\nMemFree:          100 kB\nMemAvailable:   16777216 kB\nHugePages_Total:  0\n"
+MEMINFO = """\
+MemTotal:       33554432 kB
+MemFree:             100 kB
+MemAvailable:   16777216 kB
+HugePages_Total:       0
+"""
 
 
 def looks(**scripted: Any) -> Looks:
@@ -61,7 +66,10 @@ def test_memory_is_bounded_by_a_control_group_of_version_1() -> None:
         ({}, {"/proc/1/cgroup": "0::/init.scope\n"}, None),
         ({"container": "lxc"}, {}, "lxc"),
         pytest.param(
-            {"container": ""}, {}, None, marks=pytest.mark.xfail(strict=True, reason='"" is told as a container')
+            {"container": ""},
+            {},
+            None,
+            marks=pytest.mark.xfail(strict=True, reason='"" is told as a container'),
         ),
     ],
 )
@@ -71,13 +79,19 @@ def test_containers(env: dict[str, str], files: dict[str, str], name: str | None
 
 @pytest.mark.parametrize(
     ("kernel", "wsl"),
-    [("Linux 5.15.153.1-microsoft-standard-WSL2", True), ("Linux 4.4.0-Microsoft", True), ("Linux 6.1.0", False)],
+    [
+        ("Linux 5.15.153.1-microsoft-standard-WSL2", True),
+        ("Linux 4.4.0-Microsoft", True),
+        ("Linux 6.1.0", False),
+    ],
 )
 def test_windows_subsystem_for_linux(kernel: str, wsl: bool) -> None:
     assert described(machine={"kernel": kernel}).wsl is wsl
 
 
-@pytest.mark.parametrize(("text", "cpu"), [("processor: 0\n", ""), ("", ""), ("model name\t: Xeon  \n", "Xeon")])
+@pytest.mark.parametrize(
+    ("text", "cpu"), [("processor: 0\n", ""), ("", ""), ("model name\t: Xeon  \n", "Xeon")]
+)
 def test_the_processor(text: str, cpu: str) -> None:
     assert described(files={"/proc/cpuinfo": text}).cpu == cpu
 
@@ -100,7 +114,9 @@ def test_of_the_environment_only_what_is_allowed_is_told() -> None:
     assert told == allowed
 
 
-@pytest.mark.parametrize("word", ["TOKEN", "KEY", "SECRET", "PASSWORD", "CREDENTIAL", "INDEX_URL", "PROXY", "AUTH"])
+@pytest.mark.parametrize(
+    "word", ["TOKEN", "KEY", "SECRET", "PASSWORD", "CREDENTIAL", "INDEX_URL", "PROXY", "AUTH"]
+)
 def test_no_variable_that_may_hold_a_secret_is_on_the_list(word: str) -> None:
     known = {"TOKENIZERS_PARALLELISM"}
     assert [name for name in environment.ALLOWED - known if word in name] == []

@@ -101,7 +101,9 @@ def test_a_package_with_all_that_is_known_of_it() -> None:
         "origin": "git+https://example.org/peft@abc",
         "fault": "its METADATA is not text",
     }
-    read = packages.probe(surveyed(packages={"found": [told]}, files={"modules": {"peft": ["peft", "peft_x"]}}))
+    read = packages.probe(
+        surveyed(packages={"found": [told]}, files={"modules": {"peft": ["peft", "peft_x"]}})
+    )
     assert isinstance(read, Packages)
     assert read.installed == {
         "peft": Package(
@@ -129,7 +131,9 @@ def test_shadows_leftovers_and_what_is_registered_nowhere() -> None:
     assert (read.leftovers, read.unregistered) == (("~eft",), ("trl",))
 
 
-@pytest.mark.xfail(strict=True, reason="a survey that broke off after its packages tells of no shadows, as if none were")
+@pytest.mark.xfail(
+    strict=True, reason="a survey that broke off after its packages tells of no shadows, as if none were"
+)
 def test_packages_are_known_though_the_rest_of_the_survey_is_not() -> None:
     """A field of Facts may not say "no shadows" where nobody looked."""
     read = packages.probe(surveyed(files=None, shadows=None, builds=None))
@@ -184,7 +188,11 @@ def test_hashes_that_fail() -> None:
 
 def built(cuda: str | None = "13.0", hip: str | None = None, version: str = "2.13.0") -> dict[str, Any]:
     return {
-        "torch": {"version": version, "build": {"__version__": version, "cuda": cuda, "hip": hip}, "fault": ""}
+        "torch": {
+            "version": version,
+            "build": {"__version__": version, "cuda": cuda, "hip": hip},
+            "fault": "",
+        }
     }
 
 
@@ -263,7 +271,11 @@ def test_the_variable_that_overrides_its_choice() -> None:
     ("build", "kind", "reason"),
     [
         (None, "not-applicable", "bitsandbytes is not installed"),
-        ({"version": "0.50.2", "build": None, "fault": "[Errno 20] no folder"}, "failed", "[Errno 20] no folder"),
+        (
+            {"version": "0.50.2", "build": None, "fault": "[Errno 20] no folder"},
+            "failed",
+            "[Errno 20] no folder",
+        ),
     ],
 )
 def test_why_there_is_no_bitsandbytes_build(build: Any, kind: str, reason: str) -> None:

@@ -112,7 +112,11 @@ def test_an_answer_that_lacks_what_is_needed_is_a_gap() -> None:
 
 
 def test_bitsandbytes_without_a_library() -> None:
-    details = {**DETAILS["import-bitsandbytes"], "library": None, "handle": "ErrorHandlerMockBNBNativeLibrary"}
+    details = {
+        **DETAILS["import-bitsandbytes"],
+        "library": None,
+        "handle": "ErrorHandlerMockBNBNativeLibrary",
+    }
     events = [
         *passed("import-torch", "see-gpu"),
         started("import-bitsandbytes"),

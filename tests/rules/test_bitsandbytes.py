@@ -106,7 +106,8 @@ MISSES = {
         gpus=(),
     ),
     "a torch of which nothing is known": facts(
-        torch="cannot be read", bitsandbytes=but(BUILD, expected=None, libraries=("libbitsandbytes_rocm62.so",))
+        torch="cannot be read",
+        bitsandbytes=but(BUILD, expected=None, libraries=("libbitsandbytes_rocm62.so",)),
     ),
     "the CPU library where torch sees no GPU": facts(
         gpus=(),
@@ -115,7 +116,8 @@ MISSES = {
     ),
     "a variable that names a library": facts(bitsandbytes=but(BUILD, override="126")),
     "a variable beside a CPU build": facts(
-        torch=but(TORCH, cuda_version=None), bitsandbytes=but(BUILD, override="118", expected="libbitsandbytes_cpu")
+        torch=but(TORCH, cuda_version=None),
+        bitsandbytes=but(BUILD, override="118", expected="libbitsandbytes_cpu"),
     ),
 }
 
@@ -158,7 +160,9 @@ def test_the_loss_of_another_cudas_library_is_not_the_loss_of_this_one() -> None
     assert not spoken_of(given, "libbitsandbytes_cuda130.so is not there")
 
 
-@pytest.mark.xfail(strict=True, reason="one fault of the quick look hides what the hashes show of the same package")
+@pytest.mark.xfail(
+    strict=True, reason="one fault of the quick look hides what the hashes show of the same package"
+)
 def test_an_altered_library_is_told_beside_a_missing_module() -> None:
     module = "bitsandbytes/nn/modules.py"
     given = facts(
@@ -169,13 +173,15 @@ def test_an_altered_library_is_told_beside_a_missing_module() -> None:
 
 @pytest.mark.xfail(strict=True, reason="a library that is there and does not load is spoken of by no rule")
 def test_a_library_that_is_there_and_does_not_load() -> None:
-    """glibc too old, libcudart not found: its Python code imports, and an error mock stands for the library."""
+    """glibc too old, libcudart not found: its Python code imports, and a mock stands for the library."""
     ran = Proof(name="native-library-ran", holds=False, seen="none", wanted="a native library")
     given = facts(bitsandbytes_runtime=MOCK, trial=trial(stage_run("load-4bit", proofs=(ran,))))
     assert spoken_of(given, "bitsandbytes")
 
 
-@pytest.mark.xfail(strict=True, reason="a library of another CUDA major than torch's passes as long as it is there")
+@pytest.mark.xfail(
+    strict=True, reason="a library of another CUDA major than torch's passes as long as it is there"
+)
 def test_a_variable_that_names_a_library_of_another_cuda() -> None:
     assert ids(facts(bitsandbytes=but(BUILD, override="126", expected="libbitsandbytes_cuda130"))) != []
 

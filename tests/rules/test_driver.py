@@ -55,7 +55,13 @@ HITS = {
     "two versions, by NVML": case(
         "driver/library-version-mismatch",
         "error",
-        silent(signs={"nvml_error": "Driver/library version mismatch", "nvml_code": 18, "kernel_version": "535.54"}),
+        silent(
+            signs={
+                "nvml_error": "Driver/library version mismatch",
+                "nvml_code": 18,
+                "kernel_version": "535.54",
+            }
+        ),
         "two versions",
         seen=("kernel module 535.54; Driver/library version mismatch",),
         command="sudo reboot",
@@ -73,7 +79,9 @@ HITS = {
     "nvidia-smi refuses on a machine with a GPU": case(
         "driver/not-answering",
         "error",
-        silent(signs={"smi_error": "NVIDIA-SMI has failed\nmore", "nvml_code": 9, "nvml_error": "Not Loaded"}),
+        silent(
+            signs={"smi_error": "NVIDIA-SMI has failed\nmore", "nvml_code": 9, "nvml_error": "Not Loaded"}
+        ),
         "gets no answer",
         seen=("NVIDIA-SMI has failed -> ",),
     ),
@@ -147,10 +155,16 @@ def test_near_miss(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("engine", "words"),
-    [("docker", "docker run --gpus all"), ("podman", "nvidia.com/gpu=all"), ("kubernetes", "nvidia.com/gpu: 1")],
+    [
+        ("docker", "docker run --gpus all"),
+        ("podman", "nvidia.com/gpu=all"),
+        ("kubernetes", "nvidia.com/gpu: 1"),
+    ],
 )
 def test_each_container_engine_has_its_own_words(engine: str, words: str) -> None:
-    finding = of("gpu/none-visible-in-container", silent(signs=NOT_FOUND, system=but(SYSTEM, container=engine)))
+    finding = of(
+        "gpu/none-visible-in-container", silent(signs=NOT_FOUND, system=but(SYSTEM, container=engine))
+    )
     assert words in finding.fixes[0].title
 
 
@@ -159,7 +173,9 @@ def test_a_driver_of_two_versions_is_not_also_called_silent() -> None:
     assert ids(silent(signs=both)) == ["driver/library-version-mismatch"]
 
 
-@pytest.mark.xfail(strict=True, reason="a GPU whose module is not loaded, without nvidia-smi, is spoken of by no rule")
+@pytest.mark.xfail(
+    strict=True, reason="a GPU whose module is not loaded, without nvidia-smi, is spoken of by no rule"
+)
 @pytest.mark.parametrize(
     "signs",
     [

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import healthy
 import pytest
 
-from doctor.diagnosis import all_rules, judge
+from doctor.diagnosis import judge
 from doctor.facts import Facts, Stage
 from doctor.findings import SEVERITIES, Evidence
 from doctor.rules import Hit, Rule, code_rules, why_of
@@ -84,7 +84,9 @@ def test_a_rule_holds_out_where_nothing_else_is_known(id: str) -> None:
         bare = Facts(**{need: getattr(given, need) for need in rule.needs})
         found, not_judged = judge(bare, [rule])
         assert [finding.id for finding in found if finding.id == "doctor/rule-crashed"] == []
-        assert [one for one in not_judged if not any(getattr(given, need) is None for need in rule.needs)] == []
+        assert [
+            one for one in not_judged if not any(getattr(given, need) is None for need in rule.needs)
+        ] == []
 
 
 def test_a_rule_that_crashes_is_told_and_the_others_go_on() -> None:
@@ -109,11 +111,6 @@ def test_the_hits_before_a_crash_are_not_half_told() -> None:
     assert [finding.id for finding in found] == ["doctor/rule-crashed"]
 
 
-def test_one_id_is_shared_by_rows_of_the_matrix_alone() -> None:
-    rows = [rule for rule in all_rules() if rule not in code_rules()]
-    assert not {rule.id for rule in rows} & set(RULES)
-
-
 def test_a_page_without_a_reason_has_none() -> None:
     assert why_of("A title\n\nFix: do it.") == ""
     assert why_of("") == ""
@@ -123,7 +120,11 @@ def test_a_page_without_a_reason_has_none() -> None:
 def test_a_matrix_that_is_older_than_what_is_installed(
     installed: str, known: str, newer: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("doctor.rules.doctor.reviewed", lambda: {"packages": {"transformers": known, "gone": "1"}})
+    monkeypatch.setattr(
+        "doctor.rules.doctor.reviewed", lambda: {"packages": {"transformers": known, "gone": "1"}}
+    )
     given = healthy.facts(packages=healthy.packages(transformers=installed))
     found, _ = judge(given, [RULES["doctor/matrix-outdated"]])
-    assert [(one.severity, one.evidence[0].wanted) for one in found] == [("note", "reviewed up to 5.0")] * newer
+    assert [(one.severity, one.evidence[0].wanted) for one in found] == [
+        ("note", "reviewed up to 5.0")
+    ] * newer

@@ -10,6 +10,7 @@ import pytest
 from healthy import PYTHON, SITE, VERSIONS, died, hung, packages, raised, stage_run, trial
 
 from doctor.facts import Facts, Proof
+from doctor.findings import Severity
 from doctor.stack import STACK
 
 from .judging import case, check, facts, findings, ids, of
@@ -25,6 +26,14 @@ def proof(name: str, holds: bool = False) -> Proof:
     return Proof(name=name, holds=holds, seen="0.31", wanted="0.05 to 0.09")
 
 
+SEVERITIES: dict[str, Severity] = {
+    "torch": "error",
+    "bitsandbytes": "warning",
+    "transformers": "error",
+    "accelerate": "error",
+    "peft": "error",
+    "trl": "note",
+}
 HITS = {
     **{
         f"{library} raises": case(
@@ -52,7 +61,7 @@ HITS = {
             f"{library}/import-hung",
             "error",
             facts(trial=trial(hung(f"import-{library}"))),
-            f"Importing {library} {VERSIONS[library]} hangs: no sign of life for 20 s",
+            f"Importing {library} {VERSIONS[library]} hangs: it neither computes nor reads after 20 s",
         )
         for library in STACK
     },
@@ -64,16 +73,8 @@ HITS = {
             f"{library} is not installed in the target",
             seen=(f"{library}: not installed -> installed",),
             command=f"{PYTHON} -m pip install {library}",
-            beside=beside,
         )
-        for library, severity, beside in (
-            ("torch", "error", ()),
-            ("bitsandbytes", "warning", ()),
-            ("transformers", "error", ()),
-            ("accelerate", "error", ()),
-            ("peft", "error", ()),
-            ("trl", "note", ()),
-        )
+        for library, severity in SEVERITIES.items()
     },
     "several are absent": case(
         "python/stack-missing",
@@ -92,12 +93,19 @@ HITS = {
     "a step fails": case(
         "smoke/stage-failed",
         "error",
-        facts(trial=trial(raised("qlora-step", "element 0 does not require grad", "RuntimeError", frames=FRAMES))),
+        facts(
+            trial=trial(
+                raised("qlora-step", "element 0 does not require grad", "RuntimeError", frames=FRAMES)
+            )
+        ),
         "The stage qlora-step of the trial run fails: RuntimeError: element 0 does not require grad",
         seen=(f"at: {FRAMES[-1]}",),
     ),
     "a step dies": case(
-        "smoke/stage-failed", "error", facts(trial=trial(died("see-gpu"))), "see-gpu of the trial run fails: killed by"
+        "smoke/stage-failed",
+        "error",
+        facts(trial=trial(died("see-gpu"))),
+        "see-gpu of the trial run fails: killed by",
     ),
     "a step ends with wrong numbers": case(
         "smoke/wrong-result",

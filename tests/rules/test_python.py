@@ -82,13 +82,19 @@ HITS = {
         "7 missing and 1 altered",
     ),
     "an altered library": case(
-        ALTERED, "error", facts(hashes=files(fault("torch", "2.13.0", altered=(LIBRARY,)))), "torch 2.13.0 is not whole"
+        ALTERED,
+        "error",
+        facts(hashes=files(fault("torch", "2.13.0", altered=(LIBRARY,)))),
+        "torch 2.13.0 is not whole",
     ),
     "an edited module": case(
         ALTERED, "warning", facts(hashes=files(fault(altered=(MODULE,)))), "1 altered of its installed files"
     ),
     "a module of bitsandbytes": case(
-        ALTERED, "error", facts(files=files(fault("bitsandbytes", missing=("bitsandbytes/nn/x.py",)))), "bitsandbytes"
+        ALTERED,
+        "error",
+        facts(files=files(fault("bitsandbytes", missing=("bitsandbytes/nn/x.py",)))),
+        "bitsandbytes",
     ),
     "two versions": case(
         "python/duplicate-metadata",
@@ -111,7 +117,11 @@ HITS = {
     "metadata of something else": case(
         "python/metadata-unreadable",
         "warning",
-        facts(packages=packages(pandas=Package(name="pandas", version="3.0", location=SITE, installer="pip", fault="x"))),
+        facts(
+            packages=packages(
+                pandas=Package(name="pandas", version="3.0", location=SITE, installer="pip", fault="x")
+            )
+        ),
         "pandas",
     ),
     "no metadata": case(
@@ -136,7 +146,10 @@ HITS = {
         command="mv /here/peft /here/my_peft",
     ),
     "random.py": case(
-        SHADOWED, "warning", shadow("random", "/here/random.py"), "hides a module of Python's standard library"
+        SHADOWED,
+        "warning",
+        shadow("random", "/here/random.py"),
+        "hides a module of Python's standard library",
     ),
     "random.py that bites": case(
         SHADOWED,
@@ -163,7 +176,11 @@ HITS = {
         command="export PYTHONNOUSERSITE=1",
     ),
     "what an uninstall left": case(
-        "python/leftover-files", "note", holding(leftovers=("~eft", "~orch")), "interrupted", seen=("~eft, ~orch",)
+        "python/leftover-files",
+        "note",
+        holding(leftovers=("~eft", "~orch")),
+        "interrupted",
+        seen=("~eft, ~orch",),
     ),
     "a release that is too old": case(
         UNMET,
@@ -184,7 +201,10 @@ HITS = {
         beside=("peft/import-failed",),
     ),
     "a marker that holds": case(
-        UNMET, "warning", needing('tomli; python_version >= "3.10" and sys_platform == "linux"'), "requires tomli"
+        UNMET,
+        "warning",
+        needing('tomli; python_version >= "3.10" and sys_platform == "linux"'),
+        "requires tomli",
     ),
     "an interpreter that prints": case(
         "python/prints-at-startup",
@@ -246,7 +266,9 @@ def test_each_package_that_is_ill_has_a_finding() -> None:
     assert [finding.title.split()[0] for finding in findings(given)] == ["peft", "trl"]
 
 
-@pytest.mark.xfail(strict=True, reason="the hashes of a package are not read where its sizes showed a fault already")
+@pytest.mark.xfail(
+    strict=True, reason="the hashes of a package are not read where its sizes showed a fault already"
+)
 def test_what_hashes_show_is_told_beside_what_sizes_show() -> None:
     given = facts(
         files=files(fault("torch", "2.13.0", missing=("torch/x.py",))),
@@ -257,7 +279,13 @@ def test_what_hashes_show_is_told_beside_what_sizes_show() -> None:
 
 @pytest.mark.parametrize(
     ("versions", "highest"),
-    [(("0.9.0", "0.21.2"), "0.21.2"), (("x", "1"), "1"), (("x", ""), ""), ((), ""), (("2.0", "2.0rc1"), "2.0")],
+    [
+        (("0.9.0", "0.21.2"), "0.21.2"),
+        (("x", "1"), "1"),
+        (("x", ""), ""),
+        ((), ""),
+        (("2.0", "2.0rc1"), "2.0"),
+    ],
 )
 def test_the_highest_of_some_releases(versions: tuple[str, ...], highest: str) -> None:
     assert newest(versions) == highest
@@ -269,7 +297,8 @@ def test_the_highest_of_some_releases(versions: tuple[str, ...], highest: str) -
 )
 def test_markers_are_judged_for_the_target(system: str, expected: tuple[str, str]) -> None:
     given = facts(
-        system=but(healthy.FACTS.system, os=system, arch="arm64"), interpreter=but(INTERPRETER, version="3.9.18")
+        system=but(healthy.FACTS.system, os=system, arch="arm64"),
+        interpreter=but(INTERPRETER, version="3.9.18"),
     )
     told = marker_environment(given)
     assert (told["platform_system"], told["os_name"]) == expected

@@ -59,7 +59,9 @@ HITS = {
 
 MISSES = {
     "a CPU build and no GPU": facts(torch=CPU_BUILD, gpus=()),
-    "a build of which the variant is not known": facts(torch=but(TORCH, variant="unknown", cuda_version=None)),
+    "a build of which the variant is not known": facts(
+        torch=but(TORCH, variant="unknown", cuda_version=None)
+    ),
     "ROCm": facts(torch=but(TORCH, variant="rocm6.2", cuda_version=None, hip_version="6.2")),
     "a GPU newer than the list, by PTX": with_gpu("12.1"),
     "a GPU of the same major": with_gpu("8.7"),
@@ -114,7 +116,9 @@ def test_the_first_gpu_names_the_machine() -> None:
     assert GPU_NAME in of("torch/cpu-only-build", facts(torch=CPU_BUILD, gpus=(GPU, second))).title
 
 
-@pytest.mark.xfail(strict=True, reason="--no-deps leaves the CUDA build without the nvidia-* packages it loads")
+@pytest.mark.xfail(
+    strict=True, reason="--no-deps leaves the CUDA build without the nvidia-* packages it loads"
+)
 def test_a_cuda_build_is_installed_with_all_that_it_needs() -> None:
     """A CPU build has none of the nvidia-* packages; a CUDA build cannot be imported without them."""
     [fix] = of("torch/cpu-only-build", facts(torch=CPU_BUILD)).fixes
