@@ -151,7 +151,7 @@ MAY_IMPORT = {
     "host.py": set(),
     "target.py": {"host"},
     "failures.py": {"facts"},
-    "cures.py": {"facts", "findings"},
+    "cures.py": {"facts", "findings", "matrix"},
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -21,6 +22,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # an ASCII terminal must not end the report
     from doctor.cli import early
 
+    gc.disable()  # a short life: collecting costs the start more than it gives back
     # Threads that feed and read children must not wait for an import to give way (5 ms by default).
     sys.setswitchinterval(0.0005)
     try:

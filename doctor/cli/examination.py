@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -71,7 +70,8 @@ class Examination:
         env = self.host.env
         user = env.get("USER") or env.get("LOGNAME") or env.get("USERNAME") or ""
         home = os.path.expanduser("~")
-        return Identity(home="" if home == "~" else home, user=user, host=socket.gethostname())
+        host = os.uname().nodename if hasattr(os, "uname") else env.get("COMPUTERNAME", "")
+        return Identity(home="" if home == "~" else home, user=user, host=host)
 
     def tell(self, facts: Facts) -> None:
         """Print each subject whose facts have just become known."""

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from packaging.markers import InvalidMarker, Marker, UndefinedEnvironmentName
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from doctor.cures import install, reinstall, set_variable
@@ -303,12 +302,31 @@ def is_satisfied(found: Package | None, bounds: str) -> bool:
         return True
 
 
+# A marker that begins with one plain comparison and goes on, if at all, with "and".
+CONJUNCT = re.compile(r"""\s*(\w+)\s*(==|<)\s*['"]([\w.]+)['"]\s*(?:and\s+[^|]*)?$""")
+
+
 def applies(marker: str, facts: Facts) -> bool:
     """Does a marker hold for the target? One that cannot be read proves nothing."""
+    environment = marker_environment(facts)
+    plain = CONJUNCT.match(marker)
+    if plain and " or " not in marker and is_elsewhere(plain[2], environment.get(plain[1], ""), plain[3]):
+        return False
+    # Nearly all that is absent is for another system or an older Python, and this import takes 10 ms.
+    from packaging.markers import InvalidMarker, Marker, UndefinedEnvironmentName
+
     try:
-        return Marker(marker).evaluate(marker_environment(facts))
+        return Marker(marker).evaluate(environment)
     except (InvalidMarker, UndefinedEnvironmentName):
         return False
+
+
+def is_elsewhere(operator: str, ours: str, theirs: str) -> bool:
+    """Is one comparison of a marker plainly false: another word, or a release that is not below a bound?"""
+    if operator == "==":
+        return not theirs[0].isdigit() and ours != theirs
+    have, bound = comparable(ours), comparable(theirs)
+    return have is not None and bound is not None and have >= bound
 
 
 def marker_environment(facts: Facts) -> dict[str, str]:

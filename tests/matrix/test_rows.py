@@ -21,17 +21,19 @@ from doctor.facts import (
 )
 from doctor.findings import Evidence
 from doctor.matrix.rows import (
+    FOLDER,
     PLATFORM_SUBJECTS,
     MatrixInvalid,
     Row,
     load_rows,
-    read_rows,
     refuse_duplicates,
     reviewed,
+    validate,
 )
 from doctor.matrix.rules import cure, judge, rule_of
 from doctor.versions import Interval, comparable
 
+FILES = sorted((FOLDER / "incompatibilities").glob("*.toml"))
 ROWS = load_rows()
 LIVE = [row for row in ROWS if not row.withdrawn]
 each_row = pytest.mark.parametrize("row", LIVE, ids=[row.row for row in LIVE])
@@ -89,6 +91,15 @@ def facts_of(values: Mapping[str, str]) -> Facts:
 
 def ids(row: Row, facts: Facts) -> list[str]:
     return [rule_of(row).finding(hit).id for hit in judge(row, facts)]
+
+
+@pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
+def test_no_row_draws_a_complaint(file: Path) -> None:
+    assert validate(file)
+
+
+def test_no_two_rows_say_the_same() -> None:
+    refuse_duplicates(ROWS)
 
 
 @each_row
@@ -198,7 +209,7 @@ when.peft = { fixed = "0.2" }
 def rows_in(folder: Path, text: str) -> list[Row]:
     file = folder / "peft.toml"
     file.write_text(text, encoding="utf-8")
-    return list(read_rows(file))
+    return list(validate(file))
 
 
 def test_a_good_row_is_read(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import healthy
 import pytest
 from fakes import HUNG
-from healthy import PYTHON, but
+from healthy import but
 
-from doctor.facts import Driver, DriverSigns, Facts
+from doctor.facts import DriverSigns, Facts
 
 from .judging import case, check, facts, ids, of
 
@@ -32,26 +32,11 @@ def silent(**changes: Any) -> Facts:
     )
 
 
-def of_version(version: str, cuda: str | None = "12.2") -> Driver:
-    return Driver(version=version, cuda_version=cuda, source="nvml")
-
-
 def hidden(value: str) -> Facts:
     return facts(environment={"CUDA_VISIBLE_DEVICES": value})
 
 
 HITS = {
-    "older than the CUDA of torch": case(
-        "driver/too-old-for-cuda-runtime",
-        "error",
-        facts(driver=of_version("535.104.05")),
-        "535.104.05",
-        seen=("580.65.06 or newer for CUDA 13.0", "2.13.0+cu130 (CUDA 13.0)"),
-        command=f"{PYTHON} -m pip install",
-    ),
-    "a hair older": case(
-        "driver/too-old-for-cuda-runtime", "error", facts(driver=of_version("580.65.05", None)), "580.65.05"
-    ),
     "two versions, by NVML": case(
         "driver/library-version-mismatch",
         "error",
@@ -122,14 +107,6 @@ HITS = {
 }
 
 MISSES = {
-    "exactly the driver that is needed": facts(driver=of_version("580.65.06", "13.0")),
-    "a newer driver": facts(driver=of_version("595.10", "13.3")),
-    "a driver whose version is no version": facts(driver=of_version("unknown")),
-    "an old driver and a CPU build": facts(
-        driver=of_version("470.82.01"),
-        gpus=(),
-        torch=but(healthy.FACTS.torch, cuda_version=None, variant="cpu"),
-    ),
     "no GPU anywhere": silent(signs={**NOT_FOUND, "bus_gpus": 0}),
     "a container of a machine without a GPU": silent(
         signs={**NOT_FOUND, "bus_gpus": 0}, system=but(SYSTEM, container="docker")
