@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import get_args
 
+import msgspec
+
 from doctor import __version__
 from doctor.facts import Facts, Stage
 from doctor.failures import failure_text, first_cause, points_at, shows
@@ -28,6 +30,7 @@ LAYERS = (
     *("tokenizers", "huggingface-hub", "accelerate", "transformers", "datasets", "peft", "trl", "smoke"),
 )
 # What is there is repaired before what is absent is added.
+UNMET = "python/requirement-unsatisfied"
 ADDITIONS = ("/missing", "/stack-missing", "/requirement-unsatisfied")
 # Findings that say only that a stage failed: whatever explains the failure comes in their place.
 FAILURES = ("import-failed", "import-crashed", "import-hung", "stage-failed")
@@ -95,9 +98,9 @@ def symptoms_by_id(rules: Iterable[Rule]) -> dict[str, tuple[str, ...]]:
 
 def fold(findings: Sequence[Finding], facts: Facts, symptoms: dict[str, tuple[str, ...]]) -> list[Finding]:
     """Put each failure beneath the finding that explains it; failures of one cause beneath the first."""
-    causes = [finding for finding in findings if not is_failure(finding)]
-    failures = [finding for finding in findings if is_failure(finding)]
     beneath: dict[int, list[Finding]] = {}
+    causes = without_doubles([finding for finding in findings if not is_failure(finding)], beneath)
+    failures = [finding for finding in findings if is_failure(finding)]
     root_of: dict[str, Finding] = {}  # by the first cause of a failure
     for failure in failures:
         cause = next((one for one in causes if explains(one, failure, facts, symptoms)), None)
@@ -106,6 +109,20 @@ def fold(findings: Sequence[Finding], facts: Facts, symptoms: dict[str, tuple[st
             beneath.setdefault(id(root), []).append(failure)
     alone = [failure for failure in failures if any(root is failure for root in root_of.values())]
     return [with_symptoms(one, beneath.get(id(one), ())) for one in causes + alone]
+
+
+def without_doubles(causes: list[Finding], beneath: dict[int, list[Finding]]) -> list[Finding]:
+    """Unmet requirements go beneath the finding that speaks of the same two packages, and knows more."""
+    alone = []
+    for finding in causes:
+        about = {evidence.subject for evidence in finding.evidence}
+        others = (other for other in causes if other.id != finding.id and other.severity != "note")
+        wider = next((other for other in others if about <= {one.subject for one in other.evidence}), None)
+        if finding.id == UNMET and wider:
+            beneath.setdefault(id(wider), []).append(finding)
+        else:
+            alone.append(finding)
+    return alone
 
 
 def is_failure(finding: Finding) -> bool:
@@ -144,14 +161,18 @@ def is_about_files(finding: Finding) -> bool:
 
 
 def with_symptoms(finding: Finding, symptoms: Sequence[Finding]) -> Finding:
-    """A finding with what it explains beneath it; a cause that bites is an error, and confirmed."""
-    if not symptoms:
-        return finding
-    fields = {name: getattr(finding, name) for name in finding.__struct_fields__}
+    """A finding with what it explains beneath it; one that was seen to bite is an error, and confirmed."""
     broken = {*finding.breaks, *(stage for one in symptoms for stage in one.breaks)}
-    breaks = [stage for stage in get_args(Stage) if stage in broken]
-    fields.update(symptoms=tuple(symptoms), breaks=tuple(breaks), severity="error", confidence="confirmed")
-    return Finding(**fields)
+    breaks = tuple(stage for stage in get_args(Stage) if stage in broken)
+    whole = msgspec.structs.replace(finding, symptoms=tuple(symptoms), breaks=breaks)
+    if not bites(whole):
+        return whole
+    return msgspec.structs.replace(whole, severity="error", confidence="confirmed")
+
+
+def bites(finding: Finding) -> bool:
+    """Was a stage seen to fail of it?"""
+    return any(is_failure(symptom) for symptom in finding.symptoms)
 
 
 def ordered(findings: Iterable[Finding]) -> list[Finding]:
@@ -162,7 +183,7 @@ def ordered(findings: Iterable[Finding]) -> list[Finding]:
         layer = LAYERS.index(subject) if subject in LAYERS else len(LAYERS)
         if finding.id.endswith(ADDITIONS):
             layer = len(LAYERS) + 1
-        rank = SEVERITIES.index(finding.severity), not finding.symptoms
+        rank = SEVERITIES.index(finding.severity), not bites(finding)
         return (*rank, layer, CONFIDENCES.index(finding.confidence), finding.id)
 
     return sorted(findings, key=place)

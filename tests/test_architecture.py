@@ -139,7 +139,7 @@ def test_judging_and_telling_ask_no_clock_and_no_network(name: str) -> None:
         "socket",
         "ssl",
     }
-    assert asked == ({"socket"} if name == "cli/examination.py" else set())  # the host's own name, to mask it
+    assert asked <= ({"socket"} if name == "cli/examination.py" else set())  # the host's own name, to mask it
 
 
 # What each part may import of ours; the rest of the law is in pyproject.toml, for import-linter.

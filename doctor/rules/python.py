@@ -286,7 +286,10 @@ def unmet(facts: Facts, package: Package, text: str) -> Iterator[Hit]:
         title=f"{package.name} {package.version} requires {wanted}, and "
         + (f"{found.version} is installed" if found else "it is not installed"),
         severity=severity,
-        evidence=(Evidence(name, found.version if found else "not installed", wanted),),
+        evidence=(
+            Evidence(package.name, package.version, f"its requirement {wanted} met"),
+            Evidence(name, found.version if found else "not installed", wanted),
+        ),
         fixes=(install(facts, f"Install {wanted}", wanted),),
     )
 
