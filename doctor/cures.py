@@ -94,8 +94,13 @@ def set_variable(title: str, name: str, value: str | None) -> Fix:
 
 
 def reinstall(facts: Facts, package: str, version: str = "") -> Fix:
-    """A fix that lays the same release of a package down anew."""
+    """A fix that lays the same release and build of a package down anew."""
     version = version or facts.version_of(package) or ""
-    # A local label ("2.13.0+cpu") names a build that the default index does not hold.
-    requirement = f"{package}=={version}" if version and "+" not in version else package
-    return install(facts, f"Reinstall {package}", requirement, again=True)
+    label = version.partition("+")[2]
+    title = f"Reinstall {package}"
+    if label and package.startswith("torch"):
+        # "2.13.0+cpu" stands in the index of that build alone, and the plain index has another build.
+        options = ("--index-url", TORCH_INDEX + label)
+        return install(facts, title, f"{package}=={version}", again=True, options=options)
+    requirement = f"{package}=={version}" if version and not label else package
+    return install(facts, title, requirement, again=True)

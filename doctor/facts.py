@@ -112,7 +112,7 @@ class Package(Fact, frozen=True, kw_only=True):
     """One installed distribution, read from its metadata and not imported."""
 
     name: str  # normalised: "huggingface-hub"
-    version: str  # "" where its metadata does not say
+    version: str  # "" where its metadata does not say, or says two things
     location: str  # the folder that holds its dist-info
     installer: str  # "pip", "uv", "conda"; "" where it is not recorded
     requires: tuple[str, ...] = ()  # PEP 508, those of extras left out

@@ -140,7 +140,7 @@ def test_a_finding_of_the_stack_on_disk_explains_by_its_modules() -> None:
 def test_a_note_explains_nothing() -> None:
     noisy = facts(
         interpreter=but(healthy.FACTS.interpreter, noise="welcome"),
-        trial=trial(failed("import-peft", "'peft'")),
+        trial=trial(failed("import-peft", "in 'interpreter'")),
     )
     assert tree(report(noisy)) == {"peft/import-failed": [], "python/prints-at-startup": []}
 

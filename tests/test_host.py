@@ -77,7 +77,11 @@ def test_a_file_that_is_no_program_cannot_be_started(host: LocalHost, tmp_path: 
 
 
 def test_a_flood_is_read_to_its_end_and_little_of_it_is_kept(host: LocalHost) -> None:
-    text = "import os\nblock = b'x' * (1 << 20)\nfor _ in range(100): os.write(1, block)\nos.write(2, b'end')"
+    text = (
+        "import sys\n"
+        "for _ in range(34): sys.stdout.write('x' * (3 << 20) + '\\n')\n"
+        "sys.stdout.flush(); sys.stderr.write('end')"
+    )
     tracemalloc.start()
     try:
         done = python(host, text)

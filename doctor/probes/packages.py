@@ -19,10 +19,13 @@ def probe(looks: Looks) -> Packages | Gap:
     modules = (answer.section("files") or {}).get("modules", {})
     hidden = answer.section("shadows") or {}
     found: Sequence[Mapping[str, Any]] = section["found"]
+    twice = duplicates(found)
+    unsure = {one.package for one in twice if len(set(one.versions)) > 1}
+    # Of two folders the first on sys.path is what an import meets; of two in one folder nobody knows.
+    known = [{**one, "version": ""} if one["name"] in unsure else one for one in reversed(found)]
     return Packages(
-        # Of two registrations the first on sys.path is what an import meets.
-        installed={one["name"]: package(one, modules) for one in reversed(found)},
-        duplicates=duplicates(found),
+        installed={one["name"]: package(one, modules) for one in known},
+        duplicates=twice,
         shadows=tuple(Shadow(**shadow) for shadow in hidden.get("shadows", ())),
         unregistered=tuple(hidden.get("unregistered", ())),
         leftovers=tuple(section["leftovers"]),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from doctor.cures import install, reinstall, set_variable
-from doctor.facts import Facts, FileFault, Gap, Package, Packages, Shadow
+from doctor.facts import Duplicate, Facts, FileFault, Gap, Package, Packages, Shadow
 from doctor.failures import all_failure_text, failed_runs
 from doctor.findings import Evidence, Fix, Severity
 from doctor.rules import Hit, rule
@@ -114,7 +114,7 @@ def duplicate_metadata(facts: Facts) -> Iterator[Hit]:
     Why: an interrupted upgrade leaves the old dist-info beside the new. Which version a library believes
     to see then depends on the order of a folder, and every version check is a coin toss.
 
-    Fix: uninstall until nothing is left of either, then install one.
+    Fix: delete the stale dist-info, then reinstall the release that you want over what is there.
     """
     assert facts.packages is not None
     for twice in facts.packages.duplicates:
@@ -124,8 +124,24 @@ def duplicate_metadata(facts: Facts) -> Iterator[Hit]:
             title=f"{twice.package} is registered twice, as {both}",
             severity=None if differing else "warning",
             evidence=(Evidence(twice.package, ", ".join(twice.locations), "one dist-info"),),
-            fixes=(reinstall(facts, twice.package, newest(twice.versions)),),
+            fixes=(lay_down_one(facts, twice),),
         )
+
+
+def lay_down_one(facts: Facts, twice: Duplicate) -> Fix:
+    """Delete every registration but the newest, and lay that release down anew.
+
+    No installer does it alone: a stale dist-info seldom has the RECORD by which it could be uninstalled.
+    """
+    assert facts.packages is not None
+    kept = newest(twice.versions)
+    folder = facts.packages.installed[twice.package].location
+    pairs = list(zip(twice.versions, twice.locations, strict=True))
+    keep = next((name for version, name in pairs if version == kept), pairs[-1][1])
+    stale = tuple(os.path.join(folder, name) for _, name in pairs if name != keep)
+    again = reinstall(facts, twice.package, kept)
+    title = f"Delete the stale registration of {twice.package} and reinstall {kept or 'it'}"
+    return Fix(title, (("rm", "-r", *stale), *again.commands), again.scope, again.verified)
 
 
 def newest(versions: Iterable[str]) -> str:

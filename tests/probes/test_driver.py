@@ -83,7 +83,9 @@ def test_a_machine_without_nvidia_needs_no_driver() -> None:
 
 def test_the_library_of_nvml_is_loaded_by_nobody_where_it_is_not() -> None:
     host = healthy.host(**NO_GPU)
-    signs = driver_signs.probe(Looks(host, healthy.TARGET))
+    at = Looks(host, healthy.TARGET)
+    at.survey.result()
+    signs = driver_signs.probe(at)
     assert (signs.nvml_code, signs.nvml_error) == (12, "NVML Shared Library Not Found")
     assert [call.argv[0] for call in host.calls] == [healthy.PYTHON]  # the survey
 

@@ -190,6 +190,14 @@ Current thread 0x00007f0000000000 (most recent call first):
     assert failure.modules == ("torch",)
 
 
+def test_a_child_is_told_whether_quantising_has_killed_another() -> None:
+    first = emits(*passed(*EVERY[:7]), started("load-4bit"), code=-11)
+    _, host = tried(first, emits(*passed("lora-step", "sft-step")))
+    assert [call.config["quantised"] for call in host.calls] == [True, False]
+    _, host = tried(emits(*passed(*EVERY[:8]), started("lora-step"), code=-11), emits(*passed(*EVERY[9:])))
+    assert [call.config["quantised"] for call in host.calls] == [True, True]
+
+
 def test_a_death_without_a_word() -> None:
     trial, _ = tried(emits(started("import-torch"), code=-9))
     run = run_of(trial, "import-torch")
