@@ -267,7 +267,7 @@ class _Child:
 
     def _drain(self, stream: IO[bytes], index: int) -> None:
         room = KEPT_BYTES
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError), stream:
             for line in iter(lambda: stream.readline(LINE_BYTES), b""):
                 if room > 0:
                     self.kept[index].append(line[:room])

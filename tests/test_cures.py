@@ -95,9 +95,6 @@ def test_a_package_whose_version_is_not_known_is_reinstalled_by_name() -> None:
     assert only(reinstall(facts(packages=packages(peft=None)), "peft"))[-1] == "peft"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the newest release of the default index comes in place of the same build"
-)
 def test_a_build_with_a_label_is_reinstalled_as_what_it_was() -> None:
     command = only(reinstall(PIP, "torch"))
     assert any(word.startswith("torch==2.13.0") for word in command)

@@ -61,6 +61,10 @@ def failed(stage: Any, message: str, **fields: Any) -> StageRun:
 
 # -- folding
 
+UNMET = "python/requirement-unsatisfied"
+OLD_NUMPY = Evidence("numpy", "1.26.4", "numpy>=2")
+OF_PEFT = Evidence("peft", "0.21.2", "its requirement numpy>=2 met")
+
 NUMPY = "No module named 'numpy._core._multiarray_umath'"
 
 
@@ -157,6 +161,7 @@ ids = st.sampled_from(
         "torch/import-failed",
         "trl/import-hung",
         "smoke/stage-failed",
+        UNMET,
     ]
 )
 stages = st.sampled_from(["import-torch", "import-peft", "sft-step"])
@@ -178,6 +183,23 @@ def test_folding_loses_nothing_and_tells_nothing_twice(found: list[Finding], ran
     assert sorted(told) == sorted(one.id for one in found)
 
 
+@pytest.mark.parametrize(
+    ("other", "beneath"),
+    [
+        (finding("numpy/abi-mismatch", "warning", evidence=(OLD_NUMPY, OF_PEFT)), True),
+        (finding("numpy/abi-mismatch", "warning", evidence=(OLD_NUMPY,)), False),
+        (finding("numpy/abi-mismatch", "note", evidence=(OLD_NUMPY, OF_PEFT)), False),
+    ],
+)
+def test_a_requirement_goes_beneath_what_knows_more_of_the_same_packages(
+    other: Finding, beneath: bool
+) -> None:
+    unmet = finding(UNMET, "warning", "likely", evidence=(OF_PEFT, OLD_NUMPY))
+    folded = fold([unmet, other], healthy.FACTS, {})
+    assert {one.id for one in folded} == ({other.id} if beneath else {UNMET, other.id})
+    assert {one.id: one.severity for one in folded}[other.id] == other.severity  # nothing was seen to fail
+
+
 # -- order
 
 
@@ -194,7 +216,8 @@ def test_the_order_is_the_same_whatever_came_first(found: list[Finding]) -> None
     [
         (finding("trl/x"), finding("python/x", "warning")),
         (finding("trl/x", "warning"), finding("python/x", "note")),
-        (finding("trl/x", symptoms=(finding("a/b"),)), finding("python/x")),  # it was seen to bite
+        (finding("trl/x", symptoms=(finding("trl/import-failed"),)), finding("python/x")),  # it bites
+        (finding("python/x"), finding("trl/x", symptoms=(finding("a/b"),))),
         (finding("python/x"), finding("driver/x")),
         (finding("driver/x"), finding("torch/x")),
         (finding("torch/x"), finding("bitsandbytes/x")),
