@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 
 from doctor.facts import Facts, Interpreter
 from doctor.findings import Fix
 from doctor.matrix.platform import torch_for
 
 Command = tuple[str, ...]
+
+
+def name_of(requirement: str) -> str:
+    """The package that a requirement is about: "peft" of "peft[all]>=0.18,!=0.19"."""
+    found = re.match(r"[A-Za-z0-9][\w.-]*", requirement.strip())
+    return found.group(0) if found else ""
 
 
 def installer_of(facts: Facts, package: str = "") -> str:
@@ -32,7 +39,7 @@ def install_commands(
     """The commands that install requirements; ``again`` also where they are there already."""
     interpreter = facts.interpreter
     python = interpreter.executable if interpreter else "python"
-    names = [requirement.split("=")[0].split(">")[0].split("<")[0].strip() for requirement in requirements]
+    names = [name_of(requirement) for requirement in requirements]
     flags: Command
     if installer == "conda" and interpreter:
         flags = ("--force-reinstall",) if again else ()
@@ -50,9 +57,10 @@ def install(facts: Facts, title: str, *requirements: str, again: bool = False, o
     interpreter = facts.interpreter
     if interpreter and interpreter.externally_managed:
         return in_new_environment(interpreter, title, (*options, *requirements))
-    first = requirements[0].split("=")[0].split(">")[0].split("<")[0].strip() if requirements else ""
-    commands = install_commands(facts, requirements, installer_of(facts, first), again)
-    *before, last = commands
+    installer = installer_of(facts, name_of(requirements[0]) if requirements else "")
+    if installer == "conda" and options:
+        installer = "pip"  # an index of wheels is no channel of conda's
+    *before, last = install_commands(facts, requirements, installer, again)
     return Fix(title, (*before, (*last, *options)), "environment", verified=False)
 
 
@@ -82,7 +90,10 @@ def torch_for_machine(facts: Facts) -> tuple[Fix, ...]:
 def uninstall(facts: Facts, title: str, *packages: str) -> Fix:
     """A fix that takes packages away."""
     python = facts.interpreter.executable if facts.interpreter else "python"
-    if installer_of(facts, packages[0]) == "uv":
+    installer = installer_of(facts, packages[0])
+    if installer == "conda" and facts.interpreter:
+        return Fix(title, (("conda", "remove", "-p", facts.interpreter.prefix, *packages),), verified=False)
+    if installer == "uv":
         return Fix(title, (("uv", "pip", "uninstall", "--python", python, *packages),), verified=False)
     return Fix(title, ((python, "-m", "pip", "uninstall", "-y", *packages),), verified=False)
 

@@ -45,7 +45,8 @@ def diagnose(facts: Facts, subject: Subject, ignore: Sequence[str] = ()) -> Repo
     """Judge facts by every rule, fold symptoms into their causes, and order what is left."""
     rules = all_rules()
     found, not_judged = judge(facts, rules)
-    kept = [finding for finding in found if not finding.id.startswith(tuple(ignore))] if ignore else found
+    prefixes = tuple(prefix for prefix in ignore if prefix)
+    kept = [finding for finding in found if not finding.id.startswith(prefixes)] if prefixes else found
     findings = ordered(fold(kept, facts, symptoms_by_id(rules)))
     to_cure = [finding for finding in findings if finding.severity != "note"]
     return Report(
@@ -62,19 +63,20 @@ def diagnose(facts: Facts, subject: Subject, ignore: Sequence[str] = ()) -> Repo
 
 
 def judge(facts: Facts, rules: Iterable[Rule]) -> tuple[list[Finding], list[NotJudged]]:
-    """The findings of every rule that can be asked, and the rules that lack a fact."""
+    """The findings of every rule that can be asked, and the facts that the others lack."""
     findings: list[Finding] = []
-    not_judged: list[NotJudged] = []
+    not_judged: dict[str, tuple[str, ...]] = {}
     for rule in rules:
         missing = tuple(need for need in rule.needs if getattr(facts, need) is None)
         if missing:
-            not_judged.append(NotJudged(rule.id, missing))
+            known = not_judged.get(rule.id, ())  # rows may share an id
+            not_judged[rule.id] = tuple(dict.fromkeys((*known, *missing)))
             continue
         try:
             findings += [rule.finding(hit) for hit in rule.judge(facts)]
         except Exception as error:  # one rule's fault must not silence the others
             findings.append(crashed(rule, error))
-    return findings, not_judged
+    return findings, [NotJudged(id, missing) for id, missing in not_judged.items()]
 
 
 def crashed(rule: Rule, error: Exception) -> Finding:

@@ -15,10 +15,11 @@ CONDA_HOMES = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", ".conda")
 
 def find_environments(host: Host, here: str) -> list[Target]:
     """Targets near a folder, each interpreter once, the active environment first."""
-    found: dict[str, Target] = {}
+    found: dict[tuple[str, str], Target] = {}
     for target in _candidates(host, here):
-        # A venv's python is a link to its base: only the path tells the two apart.
-        found.setdefault(os.path.abspath(target.executable), target)
+        # A venv's python is a link to its base, and python3 beside it another: folder and end tell.
+        path = os.path.abspath(target.executable)
+        found.setdefault((os.path.dirname(path), host.real_path(path)), target)
     return list(found.values())
 
 

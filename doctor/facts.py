@@ -87,7 +87,7 @@ class Gpu(Fact, frozen=True, kw_only=True):
     index: int
     name: str
     compute_capability: str | None  # "8.9"
-    memory_total_bytes: int
+    memory_total_bytes: int | None  # None where it has none of its own (GB10, Jetson)
     memory_free_bytes: int | None
 
 
@@ -149,7 +149,7 @@ class Duplicate(Fact, frozen=True, kw_only=True):
 
     package: str
     versions: tuple[str, ...]
-    locations: tuple[str, ...]  # the dist-info folders
+    locations: tuple[str, ...]  # the paths of the dist-info folders, in the order of the versions
 
 
 class Shadow(Fact, frozen=True, kw_only=True):

@@ -34,6 +34,12 @@ def shows(symptom: str, text: str) -> bool:
     return symptom in text
 
 
+def names(package: str, text: str) -> bool:
+    """Does a text name a package, as a word of its own and in either spelling?"""
+    word = re.escape(package).replace(r"\-", "[-_]")
+    return re.search(rf"(?<![\w-]){word}(?![\w-])", text) is not None
+
+
 def first_cause(failure: Failure) -> str:
     """The first exception of a chain, or the signal and the place of a death: equal for equal causes."""
     kind, message = failure.chain[0] if failure.chain else ("", "")

@@ -97,6 +97,7 @@ class FakeHost:
         programs: Mapping[str, str] | None = None,
         libraries: Mapping[str, str] | None = None,
         links: Sequence[str] = (),
+        leads: Mapping[str, str] | None = None,
         machine: Mapping[str, Any] | None = None,
     ) -> None:
         self.env: Mapping[str, str] = dict(env or {})
@@ -105,6 +106,7 @@ class FakeHost:
         self.programs = dict(programs or {})
         self.libraries = dict(libraries or {})
         self.links = frozenset(links)
+        self.leads = dict(leads or {})
         self.described = {**MACHINE, **(machine or {})}
         self.calls: list[Call] = []
         self.folders_open = 0
@@ -166,6 +168,9 @@ class FakeHost:
 
     def is_link(self, path: str) -> bool:
         return path in self.links
+
+    def real_path(self, path: str) -> str:
+        return self.leads.get(path, path)
 
     def find_program(self, name: str) -> str | None:
         return self.programs.get(name)

@@ -112,12 +112,10 @@ def test_uninstalling() -> None:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="pip is asked to remove what conda installed")
 def test_conda_uninstalls_what_conda_installed() -> None:
     assert only(uninstall(CONDA, "", "peft"))[0] == "conda"
 
 
-@pytest.mark.xfail(strict=True, reason="conda has no --index-url, and its package is named pytorch")
 def test_conda_is_not_asked_for_what_only_pip_knows() -> None:
     command = only(install(CONDA, "", "torch==2.7.1", options=("--index-url", "https://example.org")))
     assert command[0] != "conda" or not {"--index-url", "torch==2.7.1"} & set(command)
@@ -133,7 +131,6 @@ def test_the_installer_of_a_package_is_told_by_its_own_record(requirement: str) 
 
 
 @pytest.mark.parametrize("requirement", ["peft!=0.20,>=0.18", "peft~=0.18", "peft[all]>=1"])
-@pytest.mark.xfail(strict=True, reason="the name is cut off a requirement at =, > and < alone")
 def test_the_installer_of_any_requirement_is_told_by_its_name(requirement: str) -> None:
     one_by_conda = but(packages().installed["peft"], installer="conda")
     mixed = facts(

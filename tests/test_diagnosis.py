@@ -283,7 +283,6 @@ def test_findings_are_ignored_by_prefix() -> None:
     assert report(given, "bitsandbytes/").verdict == "healthy"
 
 
-@pytest.mark.xfail(strict=True, reason="an empty prefix begins every id")
 def test_an_empty_prefix_ignores_nothing() -> None:
     assert "trl/missing" in tree(report(facts(packages=packages(trl=None)), ""))
 
@@ -316,7 +315,6 @@ def test_no_rule_counts_on_a_fact_that_it_does_not_declare(field: str) -> None:
     assert "doctor/rule-crashed" not in [one.id for one in given.findings]
 
 
-@pytest.mark.xfail(strict=True, reason="rows that share an id are listed one by one")
 def test_what_is_not_judged_is_named_once() -> None:
     named = [one.id for one in report(facts(packages="the survey broke off")).not_judged]
     assert len(named) == len(set(named))
@@ -353,9 +351,6 @@ def test_a_row_that_breaks_what_is_never_tried_is_not_refuted() -> None:
     assert hits(PAIR) == hits(PAIR, "multi-gpu") == 1
 
 
-@pytest.mark.xfail(
-    strict=True, reason="of trainer-step and sft-step one is never tried, so no such row is ever refuted"
-)
 def test_a_row_is_refuted_though_one_of_its_stages_has_no_place_here() -> None:
     assert "peft/too-old-for-transformers" not in tree(report(facts(packages=packages(peft="0.17.1"))))
 

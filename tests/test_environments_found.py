@@ -19,11 +19,13 @@ def found(
     env: dict[str, str] | None = None,
     programs: dict[str, str] | None = None,
     texts: dict[str, str] | None = None,
+    leads: dict[str, str] | None = None,
 ) -> list[Target]:
     host = FakeHost(
         files={**dict.fromkeys(files, ""), **(texts or {})},
         env={"HOME": HOME, **(env or {})},
         programs=programs or {},
+        leads=leads,
     )
     return find_environments(host, HERE)
 
@@ -109,11 +111,12 @@ def test_what_is_on_the_path_comes_last() -> None:
     ]
 
 
-@pytest.mark.xfail(strict=True, reason="python and python3 of one environment count as two")
 def test_python_and_python3_of_one_environment_are_one() -> None:
     folder = "/venv/bin"
     programs = {"python": f"{folder}/python", "python3": f"{folder}/python3"}
-    targets = found(f"{folder}/python", f"{folder}/python3", env={"VIRTUAL_ENV": "/venv"}, programs=programs)
+    leads = {f"{folder}/python3": f"{folder}/python"}
+    env = {"VIRTUAL_ENV": "/venv"}
+    targets = found(f"{folder}/python", f"{folder}/python3", env=env, programs=programs, leads=leads)
     assert targets == [Target(f"{folder}/python", "VIRTUAL_ENV")]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from doctor import child
 from doctor import host as seam
 from doctor.host import Completed, LocalHost, Patience
 
@@ -89,8 +90,8 @@ def test_a_flood_is_read_to_its_end_and_little_of_it_is_kept(host: LocalHost) ->
     finally:
         tracemalloc.stop()
     assert done.code == 0 and done.stderr == "end"
-    assert len(done.stdout) == seam.KEPT_BYTES
-    assert peak_bytes < 6 * seam.KEPT_BYTES
+    assert len(done.stdout) == child.KEPT_BYTES
+    assert peak_bytes < 6 * child.KEPT_BYTES
 
 
 def test_a_flood_of_short_lines_is_handed_on_to_its_end(host: LocalHost) -> None:
@@ -123,7 +124,6 @@ def test_a_child_that_computes_does_not_hang(host: LocalHost) -> None:
     assert (done.code, done.stdout, done.timed_out) == (0, "done\n", False)
 
 
-@pytest.mark.xfail(strict=True, reason="the work of a child's own children counts only once they have ended")
 def test_a_wrapper_whose_child_computes_does_not_hang(host: LocalHost) -> None:
     busy = "import time; end = time.time() + 2.4\nwhile time.time() < end: pass"
     done = host.run(

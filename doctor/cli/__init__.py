@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+from typing import Any
 
 OWN_FAULT = 3  # exit code of a doctor that failed itself: the target was not examined
 
@@ -14,6 +15,7 @@ def main() -> None:
     """Run ``lora-doctor`` and leave with its exit code; never a traceback."""
     if sys.stdout is None:  # closed by whoever started us: the exit code still says how it stands
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stdout = Patient(sys.stdout)
     for number in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, number):
             signal.signal(getattr(signal, number), leave_cleanly)
@@ -30,9 +32,6 @@ def main() -> None:
         from doctor.cli.app import app
 
         app(prog_name="lora-doctor")
-    except BrokenPipeError:
-        silence_output()
-        sys.exit(0)
     except Exception as error:  # the doctor's own fault: one line and a crash file
         sys.stderr.write(f"lora-doctor: its own fault: {type(error).__name__}: {error}\n{crash_file()}\n")
         sys.exit(OWN_FAULT)
@@ -45,9 +44,32 @@ def leave_cleanly(number: int, frame: object) -> None:
     sys.exit(128 + number)
 
 
-def silence_output() -> None:
-    """Point standard output at nothing: whoever read it has gone, and Python flushes once more at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+class Patient:
+    """Standard output whose reader may go away: what follows is lost, and the exit code still counts."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write, or forget."""
+        try:
+            return int(self._stream.write(text))
+        except BrokenPipeError:
+            return self._forget()
+
+    def flush(self) -> None:
+        """Flush, or forget."""
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            self._forget()
+
+    def _forget(self) -> int:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+        return 0
 
 
 def crash_file() -> str:

@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 
 from doctor.cli import options
-from doctor.cli.early import take_up
+from doctor.cli.early import take_up, this_machine
 from doctor.cli.examination import Examination, chosen_target
-from doctor.cli.output import deliver, exit_code, is_animated, refuse, rendered, style_of
-from doctor.host import LocalHost
+from doctor.cli.output import FILE_STYLE, deliver, exit_code, is_animated, refuse, rendered, style_of
 from doctor.render.terminal import LiveTerminal
 from doctor.smoke.trial import STAGE_LIMIT_S
 
@@ -30,8 +29,8 @@ def check(
     no_color: options.NoColor = False,
 ) -> None:
     """Examine this machine and the interpreter that trains."""
-    host = LocalHost()
-    style = style_of(host, None if output else sys.stdout, no_color)
+    host = this_machine()
+    style = style_of(host, sys.stdout, no_color) if output is None else FILE_STYLE
     if all_environments:
         from doctor.cli.environments import check_all
 

@@ -7,6 +7,7 @@ arguments beforehand, and what was begun is taken up by the command if it comes 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from doctor.host import LocalHost
 from doctor.probes import Looks
@@ -14,17 +15,16 @@ from doctor.target import Target, TargetNotFound, find_target
 
 NOT_ONE_TARGET = ("-h", "--help", "--all-environments")
 _begun: list[Looks] = []
+_hosts: list[LocalHost] = []
 
 
 def begin(arguments: Sequence[str]) -> None:
     """Start looking at the target that the arguments of ``check`` name, where they plainly name one."""
     if arguments[:1] != ["check"] or any(word in NOT_ONE_TARGET for word in arguments):
         return
-    host = LocalHost()
-    try:
+    host = this_machine()
+    with suppress(TargetNotFound):  # the command will say so
         _begun.append(Looks(host, find_target(host, python_of(arguments))))
-    except TargetNotFound:
-        host.close()  # the command will say so
 
 
 def python_of(arguments: Sequence[str]) -> str | None:
@@ -37,12 +37,18 @@ def python_of(arguments: Sequence[str]) -> str | None:
     return None
 
 
+def this_machine() -> LocalHost:
+    """The host, which :func:`leave` closes."""
+    _hosts.append(LocalHost())
+    return _hosts[-1]
+
+
 def take_up(host: LocalHost, target: Target) -> Looks:
     """The looks that were begun at this target, or new ones."""
     return next((looks for looks in _begun if looks.target == target), None) or Looks(host, target)
 
 
 def leave() -> None:
-    """Kill what was begun and not taken up."""
-    for looks in _begun:
-        looks.host.close()
+    """Leave no child behind, however the command ended."""
+    for host in _hosts:
+        host.close()

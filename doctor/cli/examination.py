@@ -30,7 +30,7 @@ class Examination:
         self._now = ""
 
     def run(self) -> Report:
-        """Gather and judge. Leaves no child behind, however it ends."""
+        """Gather and judge."""
         from doctor.checkup import gather
         from doctor.diagnosis import all_rules
 
@@ -46,7 +46,6 @@ class Examination:
         finally:
             if self.live:
                 self.live.stop()
-            self.host.close()
 
     def judged(self, facts: Facts) -> Report:
         """The redacted report of facts."""

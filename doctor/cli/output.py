@@ -14,6 +14,7 @@ from doctor.host import Host
 if TYPE_CHECKING:
     from doctor.findings import Report
 
+FILE_STYLE = {"width": None, "color": False, "unicode": True}  # files are written in UTF-8
 EXIT_ERROR, EXIT_USAGE, EXIT_NOT_EXAMINED = 1, 2, 3
 
 

@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 
 from doctor.cli import options
-from doctor.cli.early import take_up
+from doctor.cli.early import take_up, this_machine
 from doctor.cli.examination import Examination, chosen_target
-from doctor.cli.output import deliver, refuse, rendered, style_of
-from doctor.host import LocalHost
+from doctor.cli.output import FILE_STYLE, deliver, refuse, rendered
 from doctor.smoke.trial import STAGE_LIMIT_S
 
 FORM = ".github/ISSUE_TEMPLATE/bug_report.yml"  # where GitHub looks for it
@@ -46,9 +45,9 @@ def report(
     if issue_form:
         write_form(output)
         return
-    host = LocalHost()
+    host = this_machine()
     target = chosen_target(host, python)
     examined = Examination(
         take_up(host, target), quick=quick, stage_limit_s=timeout, ignore=ignore or ()
     ).run()
-    deliver(rendered(examined, format, style_of(host, None, no_color=True)), output)
+    deliver(rendered(examined, format, FILE_STYLE), output)

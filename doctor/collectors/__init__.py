@@ -12,7 +12,8 @@ import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from doctor.host import Completed, Host, Patience
+from doctor.child import Completed, Patience
+from doctor.host import Host
 
 SURVEY = ("interpreter", "packages", "files", "shadows", "builds", "end")
 NOISE_KEPT = 4000  # characters of what a child prints besides
@@ -44,11 +45,20 @@ class Collected(NamedTuple):
         return f"the interpreter {ended}" + (f": {last[0][:300]}" if last else " and said nothing")
 
 
+# Read by any Python since 2.7: the program itself is a literal, which only a new one takes apart.
+GATE = """import sys
+if sys.version_info < (3, 8):
+    sys.stderr.write("lora-doctor: Python %%d.%%d is older than 3.8\\n" %% tuple(sys.version_info[:2]))
+    sys.exit(78)
+exec(compile(%s, "<lora-doctor>", "exec"))
+"""
+
+
 def program(parts: Sequence[str], package: str = "doctor.collectors") -> str:
     """The text of a collector: the frame, then its parts."""
     texts = [pkgutil.get_data("doctor.collectors", "frame.py")]
     texts += [pkgutil.get_data(package, f"{part}.py") for part in parts]
-    return "\n".join(text.decode("utf-8") for text in texts if text)
+    return GATE % ascii("\n".join(text.decode("utf-8") for text in texts if text))
 
 
 def collect(

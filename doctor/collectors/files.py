@@ -15,16 +15,26 @@ SHALLOW = 2  # folders that a quick look goes down for Python files
 
 @functools.lru_cache(maxsize=None)
 def recorded_code(dist_info):
-    """Rows [path, hash, size] of a RECORD that are code below the site folder; None where it has none."""
+    """Rows [path, hash, size] of a RECORD that are code below the site folder; None without a record."""
     try:
         with open(os.path.join(dist_info, "RECORD"), encoding="utf-8", newline="") as file:
             lines = file.read().splitlines()
     except (OSError, UnicodeDecodeError):
         return None
+    if not any(lines):
+        return None  # a full disk leaves it empty
     # Ten thousands of lines: only what is code is taken apart, and only a quoted line goes to a real reader.
     rows = [line.rsplit(",", 2) for line in lines if is_code(line[: line.find(",")])]
-    quoted = (cells for line in lines if line[:1] == '"' for cells in csv.reader([line]))
-    return [row for row in (*rows, *quoted) if len(row) == 3 and is_code(row[0])]
+    rows += [cells_of(line) for line in lines if line[:1] == '"']
+    return [row for row in rows if len(row) == 3 and row[0] and is_code(row[0])]
+
+
+def cells_of(line):
+    """The cells of a line that is quoted, none where no reader makes sense of it."""
+    try:
+        return next(csv.reader([line]), [])
+    except csv.Error:
+        return []
 
 
 def is_code(path):
@@ -123,8 +133,9 @@ def check_files(found, names):
     """RECORD against the disk, for the packages a fine-tune stands on."""
     totals = {"checked": 0, "hashed": 0, "without_record": []}
     once = {one["name"]: one for one in reversed(found) if one["name"] in names and not one["editable"]}
-    twice = {one["name"] for one in found if one is not once.get(one["name"])}
-    # Of two registrations one is stale by nature: its RECORD proves nothing.
+    # Of two registrations in one folder one is stale: its RECORD proves nothing.
+    places = [(one["name"], one["location"]) for one in found]
+    twice = {name for name, location in places if places.count((name, location)) > 1}
     faults = [check_distribution(one, totals) for name, one in sorted(once.items()) if name not in twice]
     return {**totals, "faults": [fault for fault in faults if fault]}
 

@@ -1,4 +1,4 @@
-"""The first part of every collector: the version gate, the framing and the failure-proof start.
+"""The first part of every collector: the framing and the failure-proof start.
 
 A collector reaches its interpreter on standard input (``python - CONFIG``), this file joined in front
 of it, so that nothing is written to disk and the current folder stands on ``sys.path`` as it does in
@@ -6,10 +6,6 @@ the user's own run. Standard library only, Python 3.8 grammar.
 """
 
 import sys
-
-if sys.version_info < (3, 8):
-    sys.stderr.write("lora-doctor: Python %d.%d is older than 3.8\n" % sys.version_info[:2])
-    sys.exit(78)
 
 # What a fresh interpreter has loaded before it runs a line: no local file can take its place.
 AT_START = frozenset(sys.modules)

@@ -6,18 +6,27 @@ def text(value):
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
+def memory_of(nvml, handle):
+    """(total, free) bytes; None twice for a GPU that shares the system's memory and so has none to tell of."""
+    try:
+        memory = nvml.nvmlDeviceGetMemoryInfo(handle)
+        return int(memory.total), int(memory.free)
+    except nvml.NVMLError_NotSupported:
+        return None, None
+
+
 def describe_gpu(nvml, index):
     """One GPU as the fields of ``doctor.facts.Gpu``; a GPU that is lost says so."""
     try:
         handle = nvml.nvmlDeviceGetHandleByIndex(index)
-        memory = nvml.nvmlDeviceGetMemoryInfo(handle)
+        total, free = memory_of(nvml, handle)
         major, minor = nvml.nvmlDeviceGetCudaComputeCapability(handle)
         return {
             "index": index,
             "name": text(nvml.nvmlDeviceGetName(handle)),
             "compute_capability": "%d.%d" % (major, minor),
-            "memory_total_bytes": int(memory.total),
-            "memory_free_bytes": int(memory.free),
+            "memory_total_bytes": total,
+            "memory_free_bytes": free,
         }
     except nvml.NVMLError as error:
         return {"index": index, "error": text(error), "code": error.value}

@@ -14,9 +14,9 @@ def normalise(name):
 def read_head(path):
     """The header block of a METADATA file as {field: [values]}; raises OSError or UnicodeDecodeError."""
     with open(path, "rb") as file:
-        text = file.read(1 << 20).decode("utf-8")
+        head = file.read(1 << 20).replace(b"\r\n", b"\n").split(b"\n\n", 1)[0]
     fields = {}
-    for line in text.replace("\r\n", "\n").split("\n\n", 1)[0].splitlines():
+    for line in head.decode("utf-8").splitlines():
         key, colon, value = line.partition(":")
         if colon and key.lower() in FIELDS:
             fields.setdefault(key.lower(), []).append(value.strip())
@@ -104,8 +104,11 @@ def distributions(folders):
 def search_folders():
     """Every folder of ``sys.path`` that can hold distributions, each once."""
     wanted = list(sys.path) + site_folders()
-    real = dict.fromkeys(os.path.abspath(entry) for entry in wanted if entry)
-    return [entry for entry in real if os.path.isdir(entry)]
+    # Two names of one folder, as lib64 often is of lib, hold its packages once.
+    real = {}
+    for entry in filter(None, wanted):
+        real.setdefault(os.path.realpath(entry), os.path.abspath(entry))
+    return [entry for entry in real.values() if os.path.isdir(entry)]
 
 
 def closure(found, roots):

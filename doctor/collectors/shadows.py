@@ -24,23 +24,23 @@ def suspects():
 
 def is_own_checkout(folder, found):
     """Is this folder itself one of the sources that are installed editable?"""
-    origins = [one["origin"] for one in found if one["editable"]]
-    return any(origin.startswith("file://") and folder.startswith(origin[7:]) for origin in origins)
+    origins = [one["origin"][len("file://") :] for one in found if one["editable"]]
+    return any(folder == origin or folder.startswith(origin + os.sep) for origin in origins if origin)
 
 
-def hidden_by(folder, entry, modules, homes):
+def hidden_by(folder, entry, modules):
     """The modules that one folder takes from the package that holds them."""
     for module in sorted(modules):
         path = provider(folder, module)
-        if path and folder not in homes.get(module, ()):
+        if path:
             yield {"module": module, "path": path, "entry": entry}
 
 
 def shadows(found, names):
     """Every module of the stack, or of the standard library, that another file hides."""
-    homes = {}
+    homes, foreign = {}, {folder for folder, _ in suspects()}
     for one in found:
-        if one["name"] in names and not one["editable"]:
+        if one["name"] in names and not one["editable"] and one["location"] not in foreign:
             for module in MODULES[one["name"]]:
                 homes.setdefault(module, []).append(one["location"])
     standard = set(getattr(sys, "stdlib_module_names", ())) - {"__main__"}
@@ -48,7 +48,7 @@ def shadows(found, names):
     for folder, entry in suspects():
         if not is_own_checkout(folder, found):
             watched = set(homes) if entry == "user site" else set(homes) | standard
-            rows += hidden_by(folder, entry, watched, homes)
+            rows += hidden_by(folder, entry, watched)
     return rows
 
 

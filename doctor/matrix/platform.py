@@ -72,6 +72,14 @@ def runs_on_driver(variant: str, facts: Facts) -> bool:
     return bool(have and need and have >= need)
 
 
+def bitsandbytes_with(library: str, above: str) -> str | None:
+    """The first bitsandbytes release above one that ships a library; None where none is known."""
+    digits, floor = library.removeprefix("libbitsandbytes_cuda"), comparable(above)
+    spans = [row["first"] for row in table("bitsandbytes_builds")["wheel"] if digits in row.get("cuda", ())]
+    later = [(order, first) for first in spans if (order := comparable(first)) and floor and order > floor]
+    return min(later)[1] if later else None
+
+
 def has_code_for(arch_list: tuple[str, ...] | list[str], capability: str, ptx: bool = False) -> bool:
     """Does a build hold machine code for a GPU: same major, no newer minor? ``ptx``: or older PTX.
 

@@ -11,8 +11,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from doctor.child import Completed, Patience
 from doctor.collectors import SURVEY, Collected, collect, program
-from doctor.host import Completed, Host, Patience
+from doctor.host import Host
 from doctor.smoke.trial import Trial
 from doctor.stack import STACK
 from doctor.target import Target
@@ -78,14 +79,21 @@ class Looks:
 
     def stage(self, name: str) -> dict[str, Any] | None:
         """Wait for the outcome of one stage of the trial, which begins when first asked for."""
-        self._trial_run = self._trial_run or Later(self._try)
+        self._trial_run = self._trial_run or Later(self._begin)
         return self.trial.outcome_of(name)
 
     def whole_trial(self) -> Trial:
         """Wait for all stages; raises what broke the trial off."""
-        self._trial_run = self._trial_run or Later(self._try)
+        self._trial_run = self._trial_run or Later(self._begin)
         self._trial_run.result()
         return self.trial
+
+    def _begin(self) -> None:
+        try:
+            self._try()
+        except Exception:
+            self.trial.end()  # whoever waits for a stage must not wait for a trial that never began
+            raise
 
     def _try(self) -> None:
         survey = self.survey.result()

@@ -19,7 +19,8 @@ def probe(looks: Looks) -> BitsandbytesBuild | Gap:
         reason = f"the folder of bitsandbytes cannot be read: {found['fault']}"
         return Gap(about="bitsandbytes", kind="failed", reason=reason)
     build = torch.probe(looks)
-    has_gpu = isinstance(gpus.probe(looks), tuple)
+    seen = gpus.probe(looks)
+    has_gpu = isinstance(seen, tuple) and bool(seen)
     return BitsandbytesBuild(
         version=found["version"],
         libraries=tuple(found["build"]),

@@ -21,6 +21,10 @@ def probe(looks: Looks) -> tuple[Gpu, ...] | Gap:
     smi = looks.smi.result()
     if smi and smi.table.code == 0:
         found = from_query(smi)
+        unread = len([line for line in smi.query.stdout.splitlines() if line.strip()]) - len(found)
+        if found and unread:
+            reason = f"nvidia-smi lists {unread} more than the {len(found)} that can be read"
+            return Gap(about="gpus", kind="failed", reason=reason)
         return found or Gap(
             about="gpus", kind="failed", reason="nvidia-smi ran and listed no GPU that can be read"
         )
@@ -47,12 +51,12 @@ def _row(row: list[str]) -> Gpu | None:
     if len(row) not in (5, 6) or not row[0].strip().isdigit():
         return None
     index, name, _, total, free, capability = (cell.strip() for cell in (*row, "")[:6])
-    if not total.isdigit():
+    if name.startswith("["):  # "[Unknown Error]": the GPU is lost
         return None
     return Gpu(
         index=int(index),
         name=name,
         compute_capability=capability if capability.replace(".", "", 1).isdigit() else None,
-        memory_total_bytes=int(total) * MIB,
+        memory_total_bytes=int(total) * MIB if total.isdigit() else None,
         memory_free_bytes=int(free) * MIB if free.isdigit() else None,
     )

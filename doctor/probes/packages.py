@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,21 +12,22 @@ from doctor.probes import Looks
 def probe(looks: Looks) -> Packages | Gap:
     """Every distribution, in import order, with duplicates, shadows and leftovers."""
     answer = looks.survey.result()
-    section = answer.section("packages")
-    if section is None:
+    section, files, hidden = (answer.section(name) for name in ("packages", "files", "shadows"))
+    if section is None or files is None or hidden is None:
         return Gap(about="packages", kind="failed", reason=answer.trouble)
-    modules = (answer.section("files") or {}).get("modules", {})
-    hidden = answer.section("shadows") or {}
+    modules = files["modules"]
     found: Sequence[Mapping[str, Any]] = section["found"]
     twice = duplicates(found)
-    unsure = {one.package for one in twice if len(set(one.versions)) > 1}
+    unsure = {place for place, versions in registrations(found).items() if len(set(versions)) > 1}
     # Of two folders the first on sys.path is what an import meets; of two in one folder nobody knows.
-    known = [{**one, "version": ""} if one["name"] in unsure else one for one in reversed(found)]
+    known = [
+        {**one, "version": ""} if (one["name"], one["location"]) in unsure else one for one in reversed(found)
+    ]
     return Packages(
         installed={one["name"]: package(one, modules) for one in known},
         duplicates=twice,
-        shadows=tuple(Shadow(**shadow) for shadow in hidden.get("shadows", ())),
-        unregistered=tuple(hidden.get("unregistered", ())),
+        shadows=tuple(Shadow(**shadow) for shadow in hidden["shadows"]),
+        unregistered=tuple(hidden["unregistered"]),
         leftovers=tuple(section["leftovers"]),
     )
 
@@ -42,17 +42,24 @@ def package(one: Mapping[str, Any], modules: Mapping[str, Sequence[str]]) -> Pac
     )
 
 
+def registrations(found: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], list[str]]:
+    """The versions under which each package is registered in each folder, by (name, folder)."""
+    versions: dict[tuple[str, str], list[str]] = {}
+    for one in found:
+        versions.setdefault((one["name"], one["location"]), []).append(one["version"])
+    return versions
+
+
 def duplicates(found: Sequence[Mapping[str, Any]]) -> tuple[Duplicate, ...]:
     """Distributions registered twice within one folder: one of the two is stale."""
-    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for one in found:
-        groups.setdefault((one["name"], one["location"]), []).append(one)
     return tuple(
         Duplicate(
             package=name,
-            versions=tuple(one["version"] for one in group),
-            locations=tuple(os.path.basename(one["dist_info"]) for one in group),
+            versions=tuple(versions),
+            locations=tuple(
+                one["dist_info"] for one in found if (one["name"], one["location"]) == (name, folder)
+            ),
         )
-        for (name, _), group in sorted(groups.items())
-        if len(group) > 1
+        for (name, folder), versions in sorted(registrations(found).items())
+        if len(versions) > 1
     )

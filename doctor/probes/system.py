@@ -8,13 +8,18 @@ from doctor.facts import System
 from doctor.host import Host
 from doctor.probes import Looks
 
+CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # version 2, 1
 CGROUP_MARKS = {"kubepods": "kubernetes", "docker": "docker", "lxc": "lxc", "containerd": "containerd"}
 
 
 def probe(looks: Looks) -> System:
     """What the host says of itself."""
     host, raw = looks.host, looks.host.machine()
-    total, available = memory(host)
+    total, available = (
+        memory(host)
+        if host.os == "linux"
+        else (raw.get("ram_total_bytes", 0), raw.get("ram_available_bytes", 0))
+    )
     return System(
         os=host.os,
         name=raw["name"],
@@ -37,9 +42,10 @@ def memory(host: Host) -> tuple[int, int]:
     text = host.read_text("/proc/meminfo") or ""
     rows = {key: int(kib) << 10 for key, kib in re.findall(r"^(\w+): +(\d+) kB$", text, re.M)}
     total, available = rows.get("MemTotal", 0), rows.get("MemAvailable", 0)
-    limit = (host.read_text("/sys/fs/cgroup/memory.max") or "").strip()
-    if limit.isdigit():
-        total, available = min(total, int(limit)), min(available, int(limit))
+    for path in CGROUP_LIMITS:
+        limit = (host.read_text(path) or "").strip()
+        if limit.isdigit():
+            total, available = min(total, int(limit)), min(available, int(limit))
     return total, available
 
 
@@ -59,4 +65,4 @@ def container(host: Host) -> str | None:
         return "podman"
     groups = host.read_text("/proc/1/cgroup") or ""
     named = next((name for mark, name in CGROUP_MARKS.items() if mark in groups), None)
-    return named or host.env.get("container")
+    return named or host.env.get("container") or None

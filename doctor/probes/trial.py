@@ -17,10 +17,12 @@ def probe(looks: Looks) -> Trial | Gap:
         return Gap(about="trial", kind="failed", reason=survey.trouble)
     trial = looks.whole_trial()
     if all(run["outcome"] == "blocked" for run in trial.runs.values()):
-        return Gap(about="trial", kind="not-applicable", reason="no library of the stack is installed")
-    device = next(
-        (trial.details[stage].get("device") for stage in DEVICE_STAGES if stage in trial.details), None
-    )
+        imports = [run["blocked_by"] for stage, run in trial.runs.items() if stage.startswith("import-")]
+        nothing = all("not installed" in reason for reason in imports)
+        reason = "no library of the stack is installed" if nothing else imports[0]
+        return Gap(about="trial", kind="not-applicable", reason=reason)
+    named = (trial.details.get(stage, {}).get("device") for stage in DEVICE_STAGES)
+    device = next((device for device in named if device), None)
     return Trial(device=device, runs=tuple(msgspec.convert(run, StageRun) for run in trial.runs.values()))
 
 

@@ -57,7 +57,8 @@ def gpu(facts: Facts) -> str:
 
 def _gpu(one: Gpu) -> str:
     capability = f"compute capability {one.compute_capability or 'unknown'}"
-    return f"{one.name}, {gib(one.memory_total_bytes)}, {capability}"
+    memory = gib(one.memory_total_bytes) if one.memory_total_bytes is not None else "the system's memory"
+    return f"{one.name}, {memory}, {capability}"
 
 
 def interpreter(facts: Facts) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TypeGuard
 
-from doctor.cures import reinstall, set_variable
-from doctor.facts import Facts, FileFault
-from doctor.findings import Evidence
+from doctor.cures import install, reinstall, set_variable
+from doctor.facts import BitsandbytesBuild, BitsandbytesRuntime, Facts
+from doctor.findings import Evidence, Fix
+from doctor.matrix.platform import bitsandbytes_with
 from doctor.rules import Hit, rule
-from doctor.rules.python import NATIVE
+from doctor.rules.packages import NATIVE, file_faults
+from doctor.versions import comparable
 
 BREAKS = ("import-bitsandbytes", "load-4bit", "qlora-step")
 CUDA_LIBRARY = re.compile(r"libbitsandbytes_cuda(\d{2,3})(?:_nocublaslt\w*)?\.")
@@ -32,32 +35,75 @@ def native_library_missing(facts: Facts) -> Iterator[Hit]:
     """
     build = facts.bitsandbytes
     assert build is not None
-    fault = native_fault(facts)
-    absent = [name for name in fault.missing if NATIVE.search(name)] if fault else []
-    if not build.libraries or absent or lacks_major(build.libraries, build.expected):
+    if lacks_library(build):
         runtime = facts.bitsandbytes_runtime
-        mocked = bool(runtime and runtime.library is None)
-        wanted = f"{build.expected}.so" if build.expected else "a library for torch's CUDA"
-        seen = f"{fault.missing_count} of its libraries deleted" if fault and absent else "none that fits"
-        seen = seen if build.libraries else "none"
+        wanted = build.expected or "libbitsandbytes for this device"
+        none_at_all = not build.libraries
+        seen = "none" if none_at_all else f"none of {len(build.libraries)} fits"
         yield Hit(
             title=f"bitsandbytes {build.version} has no native library to load"
-            + (f": {wanted} is not there" if build.libraries else ""),
+            + ("" if none_at_all else f": {wanted} is not there"),
             evidence=(
                 Evidence("bitsandbytes", f"libraries in its folder: {seen}", wanted),
-                *((Evidence("loaded", f"none, {runtime.handle} stands in"),) if mocked and runtime else ()),
+                *((Evidence("loaded", f"none, {runtime.handle} stands in"),) if is_mocked(runtime) else ()),
             ),
-            fixes=(reinstall(facts, "bitsandbytes", build.version),),
+            fixes=(library_cure(facts, build),),
         )
 
 
-def native_fault(facts: Facts) -> FileFault | None:
-    """What RECORD says of the package's files, None where they are whole or not recorded."""
-    for check in (facts.files, facts.hashes):
-        found = [fault for fault in (check.faults if check else ()) if fault.package == "bitsandbytes"]
-        if found:
-            return found[0]
-    return None
+def library_cure(facts: Facts, build: BitsandbytesBuild) -> Fix:
+    """Lay a deleted library down again, or go to the first release that ships one for this CUDA."""
+    fault = file_faults(facts).get("bitsandbytes")
+    deleted = fault and any(NATIVE.search(name) for name in fault.missing)
+    first = None if deleted else bitsandbytes_with(build.expected or "", build.version)
+    if first is None:
+        return reinstall(facts, "bitsandbytes", build.version)
+    return install(facts, f"Upgrade bitsandbytes to {first} or newer", f"bitsandbytes>={first}")
+
+
+# From this release on the nearest library of the same CUDA major stands in for one that is not shipped.
+FIRST_WITH_FALLBACK = "0.50"
+
+
+def lacks_library(build: BitsandbytesBuild) -> bool:
+    """Is there no library that this release would take here? Slim images delete those they do not use."""
+    if not build.libraries or build.expected is None:
+        return not build.libraries
+    release, first = comparable(build.version), comparable(FIRST_WITH_FALLBACK)
+    if release and first and release >= first:
+        return lacks_major(build.libraries, build.expected)
+    return not any(name.split(".")[0].split("_nocublaslt")[0] == build.expected for name in build.libraries)
+
+
+def is_mocked(runtime: BitsandbytesRuntime | None) -> TypeGuard[BitsandbytesRuntime]:
+    """Does an object that only raises errors stand in the library's place?"""
+    return runtime is not None and runtime.library is None and "Mock" in runtime.handle
+
+
+@rule("bitsandbytes/native-library-not-loaded", "warning", needs=("bitsandbytes", "bitsandbytes_runtime"))
+def native_library_not_loaded(facts: Facts) -> Iterator[Hit]:
+    """bitsandbytes has a native library and does not load it
+
+    Why: the loader refused it: a CUDA library that it links to is not found, or the system's C library is
+    older than it needs. Its Python code imports all the same.
+
+    Fix: see what bitsandbytes printed when it was imported.
+    """
+    build, runtime = facts.bitsandbytes, facts.bitsandbytes_runtime
+    assert build and runtime
+    if is_mocked(runtime) and not lacks_library(build):
+        run = facts.trial.run_of("import-bitsandbytes") if facts.trial else None
+        said = next((line for line in (run.noise if run else "").splitlines() if line.strip()), "nothing")
+        on_gpu = bool(facts.torch_runtime and facts.torch_runtime.cuda_available)
+        yield Hit(
+            title=f"bitsandbytes {build.version} has {len(build.libraries)} native libraries and loads none",
+            severity="error" if on_gpu else None,
+            breaks=("load-4bit", "qlora-step") if on_gpu else (),
+            evidence=(
+                Evidence("loaded", f"none, {runtime.handle} stands in", build.expected or "a native library"),
+                Evidence("it said", said[:300]),
+            ),
+        )
 
 
 def lacks_major(libraries: tuple[str, ...], expected: str | None) -> bool:
@@ -86,7 +132,7 @@ def native_library_corrupt(facts: Facts) -> Iterator[Hit]:
 
     Fix: reinstall it over itself.
     """
-    build, fault = facts.bitsandbytes, native_fault(facts)
+    build, fault = facts.bitsandbytes, file_faults(facts).get("bitsandbytes")
     assert build is not None
     ill = [name for name in fault.altered if NATIVE.search(name)] if fault else []
     if fault and ill:
@@ -140,12 +186,13 @@ def override_variable_wrong(facts: Facts) -> Iterator[Hit]:
     """
     build, torch = facts.bitsandbytes, facts.torch
     assert build and torch
-    override = build.override
-    if override and torch.cuda_version and f"cuda{override}." not in "".join(build.libraries):
+    override, cuda = build.override, torch.cuda_version
+    shipped = override is not None and f"cuda{override}." in "".join(build.libraries)
+    if override and cuda and (not shipped or override[:2] != cuda[:2]):
         versions = {match.group(1) for name in build.libraries if (match := CUDA_LIBRARY.match(name))}
         have = ", ".join(sorted(versions))
         yield Hit(
-            title=f"BNB_CUDA_VERSION={override} names no library of bitsandbytes {build.version}",
+            title=f"BNB_CUDA_VERSION={override} names no bitsandbytes library that suits CUDA {cuda}",
             evidence=(Evidence("BNB_CUDA_VERSION", override, f"unset, or one of {have}"),),
             fixes=(set_variable("Let bitsandbytes choose", "BNB_CUDA_VERSION", None),),
         )

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.cures import set_variable
-from doctor.facts import Facts, Gap
+from doctor.facts import DriverSigns, Facts
 from doctor.findings import Evidence, Fix, Severity
 from doctor.rules import Hit, rule
 
 SEE = ("see-gpu", "load-4bit", "qlora-step")
-
-
-def driver_gap(facts: Facts) -> Gap | None:
-    """Why the driver is not known, None where it is."""
-    return next((gap for gap in facts.gaps if gap.about == "driver"), None)
 
 
 @rule(
@@ -38,7 +33,7 @@ def library_version_mismatch(facts: Facts) -> Iterator[Hit]:
     signs = facts.driver_signs
     assert signs is not None
     said = [text for text in (signs.nvml_error, signs.smi_error) if "version mismatch" in text.lower()]
-    if said or signs.nvml_code == 18:
+    if is_mismatch(signs):
         loaded = f"kernel module {signs.kernel_version}; " if signs.kernel_version else ""
         yield Hit(
             title="The loaded NVIDIA kernel module and the driver's libraries are of two versions",
@@ -51,24 +46,40 @@ def library_version_mismatch(facts: Facts) -> Iterator[Hit]:
 
 @rule("driver/not-answering", "warning", needs=("driver_signs",), breaks=SEE)
 def not_answering(facts: Facts) -> Iterator[Hit]:
-    """nvidia-smi is there and gets no answer from the driver
+    """A driver is there, or should be, and gives no answer
 
     Why: the kernel module is not loaded, was built for another kernel, or the driver hangs. torch will see
     no GPU.
 
-    Fix: look at what it printed; on a machine that should have a GPU, reinstall the driver for this kernel.
+    Fix: look at what it said; on a machine that should have a GPU, reinstall the driver for this kernel.
     """
     signs = facts.driver_signs
     assert signs is not None
-    if signs.smi_error and "version mismatch" not in signs.smi_error.lower():
+    container = facts.system.container if facts.system else None
+    mute = bool(signs.bus_gpus) and facts.driver is None and not is_absent(signs) and not container
+    witness, said = (
+        ("nvidia-smi", signs.smi_error) if signs.smi_error else ("NVML", mute and signs.nvml_error)
+    )
+    if said and not is_mismatch(signs):
         severity: Severity = "error" if signs.bus_gpus else "warning"
         yield Hit(
-            title="nvidia-smi is installed and gets no answer from an NVIDIA driver",
+            title=f"{witness} gets no answer from an NVIDIA driver",
             severity=severity,
             confidence="confirmed" if signs.bus_gpus else "likely",
-            evidence=(Evidence("nvidia-smi", signs.smi_error.splitlines()[0][:300], "a table of GPUs"),),
+            evidence=(Evidence(witness, said.splitlines()[0][:300], "an answer that names the GPUs"),),
             fixes=(Fix("See why the kernel module does not answer", (("dmesg",),), "system"),),
         )
+
+
+def is_absent(signs: DriverSigns) -> bool:
+    """Is there neither NVML's library nor a loaded module: no driver at all?"""
+    return signs.nvml_code == 12 and not signs.kernel_version
+
+
+def is_mismatch(signs: DriverSigns) -> bool:
+    """Did a witness say that kernel module and libraries are of two versions?"""
+    said = f"{signs.nvml_error} {signs.smi_error}".lower()
+    return "version mismatch" in said or signs.nvml_code == 18
 
 
 @rule("driver/not-installed", "error", needs=("driver_signs", "system"), breaks=SEE)
@@ -81,8 +92,8 @@ def not_installed(facts: Facts) -> Iterator[Hit]:
     """
     assert facts.driver_signs and facts.system
     bus = facts.driver_signs.bus_gpus
-    silent = facts.driver is None and not facts.driver_signs.smi_error and facts.driver_signs.nvml_code == 12
-    if bus and silent and facts.system.container is None and not facts.driver_signs.kernel_version:
+    silent = facts.driver is None and not facts.driver_signs.smi_error and is_absent(facts.driver_signs)
+    if bus and silent and facts.system.container is None:
         yield Hit(
             title=f"{bus} NVIDIA GPU on the bus, and no NVIDIA driver is installed",
             evidence=(
@@ -134,12 +145,17 @@ def hidden_by_environment(facts: Facts) -> Iterator[Hit]:
     """
     assert facts.environment is not None and facts.gpus is not None
     value = facts.environment.get("CUDA_VISIBLE_DEVICES")
-    if value is not None and facts.gpus and value.strip() in ("", "-1", "none", "NoDevFiles"):
+    if hides_all(value) and facts.gpus:
         yield Hit(
             title=f"CUDA_VISIBLE_DEVICES is {value!r}, which hides all {len(facts.gpus)} GPUs",
             evidence=(Evidence("CUDA_VISIBLE_DEVICES", repr(value), "unset, or the index of a GPU"),),
             fixes=(set_variable("Let CUDA see the GPUs", "CUDA_VISIBLE_DEVICES", None),),
         )
+
+
+def hides_all(value: str | None) -> bool:
+    """Does a value of CUDA_VISIBLE_DEVICES name no device at all?"""
+    return value is not None and value.strip() in ("", "-1", "none", "NoDevFiles")
 
 
 @rule("driver/witnesses-disagree", "note", needs=("driver",))

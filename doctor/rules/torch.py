@@ -9,6 +9,7 @@ from doctor.facts import Facts
 from doctor.findings import Evidence
 from doctor.matrix.platform import has_code_for
 from doctor.rules import Hit, rule
+from doctor.rules.driver import hides_all
 
 SEE = ("see-gpu", "load-4bit", "qlora-step")
 
@@ -83,7 +84,7 @@ def cuda_not_usable(facts: Facts) -> Iterator[Hit]:
     """
     runtime = facts.torch_runtime
     assert runtime and facts.gpus is not None
-    hidden = (facts.environment or {}).get("CUDA_VISIBLE_DEVICES") is not None
+    hidden = hides_all((facts.environment or {}).get("CUDA_VISIBLE_DEVICES"))
     if facts.gpus and runtime.cuda_version and runtime.cuda_available is False and not hidden:
         said = (
             runtime.cuda_error.splitlines()[0][:300]

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from doctor.child import Patience
 from doctor.collectors import Collected, Event, collect, program
-from doctor.host import Host, Patience
+from doctor.host import Host
 from doctor.smoke.child import PARTS
 from doctor.target import Target
 
@@ -54,6 +56,8 @@ FOLDERS = ("HF_HOME", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "MPLCONFIGD
 LAUNCHER = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 FATAL = re.compile(r"^Fatal Python error: .{0,200}$", re.M)
+# faulthandler tells of every thread; the one that died or was asked is called the current one.
+CURRENT_THREAD = re.compile(r"^(?:Current thread|Stack) .{0,200}\n(?:  .{0,800}\n?)*", re.M)
 STACK_FRAME = re.compile(r'^  File "([^"\n]{1,500})", line (\d{1,7}) in (.{1,200})$', re.M)
 
 
@@ -69,7 +73,7 @@ class Trial:
         self._installed: Collection[str] = ()
         self._site_folders: Sequence[str] = ()
         self._noise: dict[str, list[str]] = {}
-        self._current = ""
+        self._current, self._began = "", 0.0
         self._ended = False
         self._changed = threading.Condition()
 
@@ -81,12 +85,16 @@ class Trial:
                 while pending := [stage for stage in self._stages() if stage not in self.runs]:
                     ready = self._without_blocked(pending)
                     if ready:
-                        self._current = ""
+                        self._current, self._began = "", time.monotonic()
                         self._settle(self._child(ready, folder), ready)
         finally:
-            with self._changed:
-                self._ended = True
-                self._changed.notify_all()
+            self.end()
+
+    def end(self) -> None:
+        """Let go whoever waits for a stage that will have no outcome."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
 
     def _stages(self) -> list[str]:
         """The stages of this target: a step of trl's trainer is one of transformers' as well."""
@@ -144,7 +152,7 @@ class Trial:
     def _take(self, event: Event) -> None:
         stage = str(event.get("stage"))
         if event.get("event") == "start":
-            self._current = stage
+            self._current, self._began = stage, time.monotonic()
             if self.on_stage:
                 self.on_stage(stage)
             return
@@ -165,28 +173,29 @@ class Trial:
         return "".join(self._noise.pop(stage, ())).strip()[-NOISE_KEPT:]
 
     def _settle(self, child: Collected, ready: Sequence[str]) -> None:
-        """Give the stage in which a child died or hung its outcome."""
-        done = child.completed
-        ended_well = done.code == 0 and not done.timed_out
-        stage = self._current or ready[0]
+        """Give the stage in which a child died or hung its outcome, so that no child changes nothing."""
+        done, stage = child.completed, self._current or ready[0]
         if stage in self.runs:
-            # It ended between stages. A clean end without progress would loop for ever.
+            # It ended between stages: as it should after a failed import, and else for no known reason.
             left = [name for name in ready if name not in self.runs]
-            if ended_well and self.runs[stage]["outcome"] == "failed" or not left:
+            failed_now = stage in ready and self.runs[stage]["outcome"] == "failed"
+            if not left or (failed_now and done.code == 0 and not done.timed_out):
                 return
             stage = left[0]
         noise = "".join(self._noise.pop(stage, ())).strip() or child.noise
-        death = self._death(child, noise)
-        self._record(stage, outcome="failed", seconds=done.seconds, failure=death, noise=noise[-NOISE_KEPT:])
+        seconds = time.monotonic() - self._began
+        death = self._death(child, noise, seconds)
+        self._record(stage, outcome="failed", seconds=seconds, failure=death, noise=noise[-NOISE_KEPT:])
 
-    def _death(self, child: Collected, noise: str) -> dict[str, Any]:
+    def _death(self, child: Collected, noise: str, seconds: float) -> dict[str, Any]:
         done = child.completed
         start = FATAL.search(noise)
-        frames = STACK_FRAME.findall(noise, start.start()) if start else []
+        stack = CURRENT_THREAD.search(noise, start.start()) if start else None
+        frames = STACK_FRAME.findall(stack.group(0)) if stack else []
         words = start.group(0) if start else done.error or f"exit code {done.code}"
         if done.timed_out:
             still = "neither computes nor reads" if done.idle else "is not done, and still computes,"
-            words = f"{still} after {done.seconds:.0f} s"
+            words = f"{still} after {seconds:.0f} s"
         return {
             "kind": "hung" if done.timed_out else "died",
             "chain": [["", words]],
@@ -194,7 +203,7 @@ class Trial:
             # faulthandler names the innermost frame first; ours come last, as in a traceback.
             "modules": self._modules([path for path, _, _ in reversed(frames)]),
             "frames": [f"{path}:{line} in {name}" for path, line, name in reversed(frames[:8])],
-            "deadline_s": done.seconds,
+            "deadline_s": seconds,
         }
 
     def _modules(self, paths: Sequence[str]) -> list[str]:

@@ -142,7 +142,6 @@ def test_metadata_with_line_ends_of_windows(environment: Environment) -> None:
     assert found(environment.survey())["peft"]["fault"] == ""
 
 
-@pytest.mark.xfail(strict=True, reason="the first MiB may end within a character of the description")
 def test_metadata_with_a_very_long_description(environment: Environment) -> None:
     info = environment.install("peft", "0.21.2")
     head = metadata("peft", "0.21.2")
@@ -346,7 +345,6 @@ def test_a_package_without_a_record_is_told_and_not_called_whole(
     assert (files["without_record"], files["checked"], files["faults"]) == (["peft"], 0, [])
 
 
-@pytest.mark.xfail(strict=True, reason="a RECORD that a full disk left empty counts as one that is content")
 def test_an_empty_record_proves_nothing(environment: Environment) -> None:
     info = environment.install("peft")
     (info / "RECORD").write_bytes(b"")
@@ -357,13 +355,7 @@ def test_an_empty_record_proves_nothing(environment: Environment) -> None:
     "line",
     [
         *(b"peft/x.py", b",,", b'"peft/x.py', b"a,b,c,d,e", b"", b'"",""', b"\0"),
-        pytest.param(
-            b'"' + b"x" * 200_000,
-            marks=pytest.mark.xfail(
-                strict=True, reason="csv.Error ends the survey: nothing is told of any file"
-            ),
-            id="a very long cell",
-        ),
+        pytest.param(b'"' + b"x" * 200_000, id="a very long cell"),
     ],
 )
 def test_lines_of_record_that_make_no_sense_are_passed_over(environment: Environment, line: bytes) -> None:
@@ -387,9 +379,6 @@ def test_those_who_rewrite_files_are_held_to_existence_alone(
     assert faults(environment.survey())["torch"]["missing"] == ["torch/__init__.py"]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a package that two folders of sys.path hold is not looked at, in silence"
-)
 def test_an_environment_that_is_reached_by_two_names_is_still_checked(environment: Environment) -> None:
     """As on Fedora, where sys.path of a virtual environment has lib64, a link to lib, before lib."""
     environment.install("torch")
@@ -398,10 +387,7 @@ def test_an_environment_that_is_reached_by_two_names_is_still_checked(environmen
     alias.symlink_to(environment.site)
     (environment.site / "zz.pth").write_text(f"{alias}\n")
     answer = environment.survey()
-    assert [one["location"] for one in section(answer, "packages")["found"]] == [
-        str(environment.site),
-        str(alias),
-    ]
+    assert [one["location"] for one in section(answer, "packages")["found"]] == [str(environment.site)]
     assert list(faults(answer)) == ["torch"]
 
 
@@ -463,9 +449,6 @@ def test_pythonpath_hides_a_package(environment: Environment, tmp_path: Path) ->
     assert shadows(answer) == [("torch", str(old / "torch.py"), "PYTHONPATH")]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a package that PYTHONPATH brings with its metadata counts as at home there"
-)
 def test_pythonpath_hides_a_package_by_another_that_was_installed_there(
     environment: Environment, tmp_path: Path
 ) -> None:
@@ -485,9 +468,6 @@ def test_a_checkout_that_is_installed_editable_hides_nothing(environment: Enviro
     assert shadows(environment.survey()) == []
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a folder whose name begins with the checkout's counts as the checkout"
-)
 def test_a_folder_beside_an_editable_checkout_is_not_the_checkout(environment: Environment) -> None:
     environment.install("torch")
     origin = f"file://{str(Path.cwd())[:-1]}"
@@ -619,10 +599,7 @@ def test_other_pythons_are_surveyed(version: str, tmp_path: Path, monkeypatch: p
     assert answer.completed.stderr == "" and answer.completed.code == 0
 
 
-NO_SUCH_GRAMMAR = pytest.mark.xfail(strict=True, reason="Python 2 cannot read the text that holds the gate")
-
-
-@pytest.mark.parametrize("version", [pytest.param("2.7", marks=NO_SUCH_GRAMMAR), "3.6", "3.7"])
+@pytest.mark.parametrize("version", ["2.7", "3.6", "3.7"])
 def test_a_python_that_is_too_old_says_so(
     version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -133,7 +133,6 @@ def test_nothing_of_the_stack_has_no_trial() -> None:
     assert found == Gap(about="trial", kind="not-applicable", reason="no library of the stack is installed")
 
 
-@pytest.mark.xfail(strict=True, reason="the reason says that nothing is installed where only torch is absent")
 def test_a_stack_without_torch_is_not_called_absent() -> None:
     found = trial.probe(without("torch"))
     assert isinstance(found, Trial) or "no library of the stack is installed" not in found.reason
@@ -156,13 +155,11 @@ def test_the_device_on_which_the_steps_ran(device: str) -> None:
     assert device_told({}) is None
 
 
-@pytest.mark.xfail(strict=True, reason="a first step that names no device hides those that name one")
 @pytest.mark.parametrize("stage", ["lora-step", "sft-step"])
 def test_the_device_is_that_of_the_first_step_that_names_one(stage: str) -> None:
     assert device_told({stage: {"device": "cuda:0"}}) == "cuda:0"
 
 
-@pytest.mark.xfail(strict=True, reason="whoever waits for a stage waits for ever where the trial never began")
 def test_a_trial_that_never_begins_ends_all_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     at = looks()
     monkeypatch.setattr(at, "_try", lambda: 1 // 0)

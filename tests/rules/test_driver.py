@@ -150,9 +150,6 @@ def test_a_driver_of_two_versions_is_not_also_called_silent() -> None:
     assert ids(silent(signs=both)) == ["driver/library-version-mismatch"]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a GPU whose module is not loaded, without nvidia-smi, is spoken of by no rule"
-)
 @pytest.mark.parametrize(
     "signs",
     [

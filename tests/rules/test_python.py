@@ -9,7 +9,8 @@ import pytest
 from healthy import PYTHON, SITE, but, packages, raised, trial
 
 from doctor.facts import Duplicate, Facts, FileCheck, FileFault, Gap, Package, Shadow
-from doctor.rules.python import marker_environment, newest
+from doctor.rules.packages import newest
+from doctor.rules.requirements import marker_environment
 
 from .judging import case, check, facts, findings, ids, of
 
@@ -266,9 +267,6 @@ def test_each_package_that_is_ill_has_a_finding() -> None:
     assert [finding.title.split()[0] for finding in findings(given)] == ["peft", "trl"]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the hashes of a package are not read where its sizes showed a fault already"
-)
 def test_what_hashes_show_is_told_beside_what_sizes_show() -> None:
     given = facts(
         files=files(fault("torch", "2.13.0", missing=("torch/x.py",))),
@@ -306,7 +304,6 @@ def test_markers_are_judged_for_the_target(system: str, expected: tuple[str, str
     assert (told["python_version"], told["python_full_version"]) == ("3.9", "3.9.18")
 
 
-@pytest.mark.xfail(strict=True, reason="a word of the error that happens to hold the name is taken for it")
 def test_a_requirement_bites_only_where_an_error_names_it() -> None:
     given = but(needing("six"), trial=trial(raised("import-peft", "expected sixteen tensors")))
     assert of(UNMET, given).severity == "warning"
