@@ -7,7 +7,7 @@ def text(value):
 
 
 def memory_of(nvml, handle):
-    """(total, free) bytes; None twice for a GPU that shares the system's memory and so has none to tell of."""
+    """(total, free) bytes; None twice for a GPU that shares the system's memory."""
     try:
         memory = nvml.nvmlDeviceGetMemoryInfo(handle)
         return int(memory.total), int(memory.free)

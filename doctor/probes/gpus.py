@@ -11,6 +11,7 @@ from doctor.probes import Looks, Smi
 from doctor.probes.driver import absence
 
 MIB = 1 << 20
+NOT_TOLD = ("[N/A]", "[Not Supported]", "N/A")
 
 
 def probe(looks: Looks) -> tuple[Gpu, ...] | Gap:
@@ -51,12 +52,13 @@ def _row(row: list[str]) -> Gpu | None:
     if len(row) not in (5, 6) or not row[0].strip().isdigit():
         return None
     index, name, _, total, free, capability = (cell.strip() for cell in (*row, "")[:6])
-    if name.startswith("["):  # "[Unknown Error]": the GPU is lost
-        return None
+    shares_memory = total in NOT_TOLD
+    if not name or name.startswith("[") or not (total.isdigit() or shares_memory):
+        return None  # "[Unknown Error]" in place of a name: the GPU is lost
     return Gpu(
         index=int(index),
         name=name,
         compute_capability=capability if capability.replace(".", "", 1).isdigit() else None,
-        memory_total_bytes=int(total) * MIB if total.isdigit() else None,
+        memory_total_bytes=None if shares_memory else int(total) * MIB,
         memory_free_bytes=int(free) * MIB if free.isdigit() else None,
     )

@@ -87,6 +87,16 @@ HITS = {
         "loaded libbitsandbytes_cpu.so although torch sees a GPU",
         seen=("a library for CUDA 13.0",),
     ),
+    "a library that is there and is refused": case(
+        "bitsandbytes/native-library-not-loaded",
+        "error",
+        facts(
+            bitsandbytes_runtime=MOCK,
+            trial=trial(stage_run("import-bitsandbytes", noise="libcudart.so.13: no\n")),
+        ),
+        "native libraries and loads none",
+        seen=("libcudart.so.13: no",),
+    ),
     "a variable that names no library": case(
         "bitsandbytes/override-variable-wrong",
         "error",
