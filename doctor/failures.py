@@ -72,3 +72,9 @@ def points_at(run: StageRun, package: Package | None, name: str) -> bool:
     """Does a failure point at a package, by one of its modules?"""
     modules = set(package.modules) if package and package.modules else {name.replace("-", "_")}
     return bool(modules & mentioned_modules(run))
+
+
+def owner_of(facts: Facts, module: str) -> str | None:
+    """The distribution that provides a top-level module."""
+    installed = facts.packages.installed if facts.packages else {}
+    return next((name for name, package in installed.items() if module in package.modules), None)

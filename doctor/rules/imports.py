@@ -6,23 +6,29 @@ from collections.abc import Iterator
 from functools import partial
 
 from doctor.cures import reinstall
-from doctor.facts import Facts, Failure, StageRun
-from doctor.failures import in_words
+from doctor.facts import Facts
+from doctor.failures import in_words, owner_of
 from doctor.findings import Evidence
 from doctor.rules import Hit, rule
 from doctor.stack import STACK
 
 
-def run_with(facts: Facts, library: str, kind: str) -> tuple[StageRun, Failure] | None:
-    """The import of a library, if it failed in one of the three ways."""
+def failed(facts: Facts, library: str, kind: str, title: str) -> Iterator[Hit]:
+    """One hit where the import of a library failed in one of the three ways; ``title`` takes its name."""
     run = facts.trial.run_of(f"import-{library}") if facts.trial else None
-    return (run, run.failure) if run and run.failure and run.failure.kind == kind else None
-
-
-def stack_evidence(library: str, failure: Failure) -> tuple[Evidence, ...]:
-    """What was seen: how it ended, and where it stood."""
+    failure = run.failure if run else None
+    if failure is None or failure.kind != kind:
+        return
+    named = f"{library} {facts.version_of(library) or ''}".strip()
+    words = in_words(failure)
     where = (Evidence("at", failure.frames[-1]),) if failure.frames else ()
-    return (Evidence(library, in_words(failure), "an import that ends well"), *where)
+    # What died or hung stands last on the stack; what raised may only be the messenger.
+    innermost = owner_of(facts, failure.modules[-1]) if failure.modules and kind != "raised" else None
+    yield Hit(
+        title=f"{title.format(named)}: {words[:300]}",
+        evidence=(Evidence(library, words, "an import that ends well"), *where),
+        fixes=(reinstall(facts, innermost or library),),
+    )
 
 
 def import_failed(library: str, facts: Facts) -> Iterator[Hit]:
@@ -30,17 +36,10 @@ def import_failed(library: str, facts: Facts) -> Iterator[Hit]:
 
     Why: the import raised an error. The first error of the chain is the cause; those after it are wrappers.
 
-    Fix: nothing that this doctor knows explains it. Reinstalling the package that the error names is the
-    cheapest try; if it persists, the error text is worth an issue there.
+    Fix: nothing that this doctor knows explains it. Reinstalling the library is the cheapest try; if it
+    persists, the error text is worth an issue there.
     """
-    if found := run_with(facts, library, "raised"):
-        _, failure = found
-        version = facts.version_of(library) or ""
-        yield Hit(
-            title=f"{library} {version} is installed and cannot be imported: {in_words(failure)[:300]}",
-            evidence=stack_evidence(library, failure),
-            fixes=(reinstall(facts, library),),
-        )
+    yield from failed(facts, library, "raised", "{} is installed and cannot be imported")
 
 
 def import_crashed(library: str, facts: Facts) -> Iterator[Hit]:
@@ -51,14 +50,7 @@ def import_crashed(library: str, facts: Facts) -> Iterator[Hit]:
 
     Fix: reinstall the package whose code stands last on the stack.
     """
-    if found := run_with(facts, library, "died"):
-        _, failure = found
-        version = facts.version_of(library) or ""
-        yield Hit(
-            title=f"Importing {library} {version} kills the interpreter: {in_words(failure)}",
-            evidence=stack_evidence(library, failure),
-            fixes=(reinstall(facts, failure.modules[-1] if failure.modules else library),),
-        )
+    yield from failed(facts, library, "died", "Importing {} kills the interpreter")
 
 
 def import_hung(library: str, facts: Facts) -> Iterator[Hit]:
@@ -67,17 +59,10 @@ def import_hung(library: str, facts: Facts) -> Iterator[Hit]:
     Why: the import gives no answer: a lock, a network file system, a driver call that waits for ever. Where
     it still computes, the disk or the machine may only be slow.
 
-    Fix: look at the last frame; reinstall the package if it lies in its own code. Give a slow machine more
-    time with --timeout.
+    Fix: look at the last frame; reinstall the package in whose code it lies. Give a slow machine more time
+    with --timeout.
     """
-    if found := run_with(facts, library, "hung"):
-        _, failure = found
-        version = facts.version_of(library) or ""
-        yield Hit(
-            title=f"Importing {library} {version} hangs: {in_words(failure)}",
-            evidence=stack_evidence(library, failure),
-            fixes=(reinstall(facts, library),),
-        )
+    yield from failed(facts, library, "hung", "Importing {} hangs")
 
 
 for _library in STACK:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from doctor.cures import set_variable
 from doctor.facts import Facts, Gap, Shadow
-from doctor.failures import failed_runs
+from doctor.failures import failed_runs, owner_of
 from doctor.findings import Evidence, Fix
 from doctor.rules import Hit, rule
 
@@ -90,12 +90,6 @@ def shadow_hit(facts: Facts, shadow: Shadow) -> Hit:
         evidence=(Evidence(own or shadow.module, path, "no file of that name where Python starts"),),
         fixes=(Fix(f"Rename {name}", (("mv", path, renamed),), "script"),),
     )
-
-
-def owner_of(facts: Facts, module: str) -> str | None:
-    """The distribution that provides a top-level module."""
-    installed = facts.packages.installed if facts.packages else {}
-    return next((name for name, package in installed.items() if module in package.modules), None)
 
 
 @rule("python/path-pollution", "warning", needs=("packages",))
