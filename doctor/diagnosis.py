@@ -29,8 +29,8 @@ LAYERS = (
     *("python", "system", "driver", "gpu", "rocm", "cuda", "torch", "numpy", "triton", "bitsandbytes"),
     *("tokenizers", "huggingface-hub", "accelerate", "transformers", "datasets", "peft", "trl", "smoke"),
 )
-# What is there is repaired before what is absent is added.
 UNMET = "python/requirement-unsatisfied"
+# What is there is repaired before what is absent is added.
 ADDITIONS = ("/missing", "/stack-missing", "/requirement-unsatisfied")
 # Findings that say only that a stage failed: whatever explains the failure comes in their place.
 FAILURES = ("import-failed", "import-crashed", "import-hung", "stage-failed")

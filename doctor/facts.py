@@ -128,7 +128,7 @@ class FileFault(Fact, frozen=True, kw_only=True):
 
     package: str
     version: str
-    missing: tuple[str, ...] = ()  # at most FILES_NAMED of them, relative to the site folder
+    missing: tuple[str, ...] = ()  # a few of them by name, relative to the site folder
     altered: tuple[str, ...] = ()  # another size, or another hash
     missing_count: int = 0
     altered_count: int = 0

@@ -1,4 +1,4 @@
-"""What a user's own first script does: import the five libraries, one 4-bit LoRA step, two steps of SFTTrainer.
+"""What a user's own first script does: import the libraries, 4-bit LoRA steps, two steps of SFTTrainer.
 
 The yardstick of ``bench.py``: the same work as the trial of ``lora-doctor check``, with no proof of anything.
 """
@@ -6,8 +6,12 @@ The yardstick of ``bench.py``: the same work as the trial of ``lora-doctor check
 import os
 import sys
 
-os.environ.update(HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false", OMP_NUM_THREADS="1", WANDB_DISABLED="true")
+os.environ.update(
+    HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false", OMP_NUM_THREADS="1", WANDB_DISABLED="true"
+)
 
+import accelerate  # noqa: F401  (the fifth library, which the others import as well)
+import bitsandbytes
 import torch
 from datasets import Dataset
 from peft import LoraConfig, PeftModel, get_peft_model, prepare_model_for_kbit_training
@@ -21,21 +25,21 @@ from transformers import (
 )
 from trl import SFTConfig, SFTTrainer
 
-import accelerate  # noqa: F401  (the fifth library, which the others import as well)
-import bitsandbytes
-
 FOLDER = sys.argv[1]
 BASE, ADAPTER = os.path.join(FOLDER, "base"), os.path.join(FOLDER, "adapter")
 
 
 def load():
+    """The tiny base model in 4 bits."""
     quantisation = BitsAndBytesConfig(
         load_in_4bit=True,
         bnb_4bit_quant_type="nf4",
         bnb_4bit_use_double_quant=True,
         bnb_4bit_compute_dtype=torch.float32,
     )
-    return AutoModelForCausalLM.from_pretrained(BASE, quantization_config=quantisation, device_map={"": "cpu"})
+    return AutoModelForCausalLM.from_pretrained(
+        BASE, quantization_config=quantisation, device_map={"": "cpu"}
+    )
 
 
 config = LlamaConfig(
@@ -61,7 +65,9 @@ PeftModel.from_pretrained(load(), ADAPTER)(input_ids=ids)
 
 words = Tokenizer(models.WordLevel({"<pad>": 0, "<unk>": 1, "<eos>": 2, "hello": 3}, unk_token="<unk>"))
 words.pre_tokenizer = pre_tokenizers.Whitespace()
-tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, pad_token="<pad>", unk_token="<unk>", eos_token="<eos>")
+tokenizer = PreTrainedTokenizerFast(
+    tokenizer_object=words, pad_token="<pad>", unk_token="<unk>", eos_token="<eos>"
+)
 arguments = SFTConfig(
     output_dir=os.path.join(FOLDER, "sft"),
     max_steps=2,

@@ -1,4 +1,4 @@
-"""The command line: parse, call, print, exit. No logic lives here."""
+"""The command line: parse, call, print, exit. Nothing is judged here."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import signal
 import sys
 from typing import Any
 
+OWN_WORDS = "lora-doctor itself failed, which says nothing of your environment"
 OWN_FAULT = 3  # exit code of a doctor that failed itself: the target was not examined
 
 
@@ -15,7 +16,7 @@ def main() -> None:
     """Run ``lora-doctor`` and leave with its exit code; never a traceback."""
     if sys.stdout is None:  # closed by whoever started us: the exit code still says how it stands
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    sys.stdout = Patient(sys.stdout)
+    sys.stdout = Forgiving(sys.stdout)
     for number in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, number):
             signal.signal(getattr(signal, number), leave_cleanly)
@@ -33,7 +34,7 @@ def main() -> None:
 
         app(prog_name="lora-doctor")
     except Exception as error:  # the doctor's own fault: one line and a crash file
-        sys.stderr.write(f"lora-doctor: its own fault: {type(error).__name__}: {error}\n{crash_file()}\n")
+        sys.stderr.write(f"{OWN_WORDS}: {type(error).__name__}: {error}\n{crash_file()}\n")
         sys.exit(OWN_FAULT)
     finally:
         early.leave()
@@ -44,7 +45,7 @@ def leave_cleanly(number: int, frame: object) -> None:
     sys.exit(128 + number)
 
 
-class Patient:
+class Forgiving:
     """Standard output whose reader may go away: what follows is lost, and the exit code still counts."""
 
     def __init__(self, stream: Any) -> None:

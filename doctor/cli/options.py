@@ -21,7 +21,9 @@ Ignore = Annotated[
     list[str] | None,
     typer.Option("--ignore", metavar="PREFIX", help="Leave out findings whose id begins so."),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 for warnings and gaps as well.")]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Exit with 1 for warnings and gaps as well; --quick leaves gaps.")
+]
 NoColor = Annotated[bool, typer.Option("--no-color", help="Plain text.")]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to tell it.")]
 Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to a file.")]

@@ -35,8 +35,25 @@ def matrix_rules() -> tuple[Rule, ...]:
 def rule_of(row: Row) -> Rule:
     """One row as a rule."""
     needs = tuple(dict.fromkeys(FIELDS.get(subject, "packages") for subject in row.when))
-    page = f"{row.title}\n\nWhy: {row.why}\n\nReferences: {' '.join(row.references)}"
-    return Rule(row.id, row.severity, needs, row.breaks, row.symptoms, page, lambda facts: judge(row, facts))
+    return Rule(
+        row.id, row.severity, needs, row.breaks, row.symptoms, page(row), lambda facts: judge(row, facts)
+    )
+
+
+def page(row: Row) -> str:
+    """The row as a page: what, when, why, the ways out, the sources."""
+    title = filled(row.title, dict.fromkeys(row.when, "")).replace("  ", " ")
+    when = ", ".join(f"{subject} {condition(term)}" for subject, term in row.when.items())
+    fixes = "; ".join(fix.title for fix in cures(row, Facts())) or "none is known"
+    why = " ".join(row.why.split())
+    return f"{title}\n\nWhen: {when}\n\nWhy: {why}\n\nFix: {fixes}.\n\nReferences: {' '.join(row.references)}"
+
+
+def condition(term: Term) -> str:
+    """A term in words."""
+    if term.absent:
+        return "is not installed"
+    return "is " + " or ".join(term.one_of) if term.one_of else str(term.interval)
 
 
 def judge(row: Row, facts: Facts) -> Iterator[Hit]:

@@ -54,5 +54,5 @@ def absence(looks: Looks) -> Gap:
     if on_bus:
         reason = f"{on_bus} NVIDIA device on the bus, but NVML says: {nvml.get('error')}"
         return Gap(about="driver", kind="failed", reason=reason)
-    reason = f"no NVIDIA GPU is on the bus and no driver answers ({nvml.get('error')})"
+    reason = f"none is needed: no NVIDIA GPU is on the bus ({nvml.get('error')})"
     return Gap(about="driver", kind="not-applicable", reason=reason)

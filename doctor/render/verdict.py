@@ -25,13 +25,22 @@ def verdict(report: Report) -> str:
         for severity in SEVERITIES[:2]
         if (count := sum(finding.severity == severity for finding in report.findings))
     )
-    parts = [f"{_WORDS[report.verdict]}: {counted}." if counted else f"{_WORDS[report.verdict]}."]
+    parts = [f"{_word(report)}: {counted}." if counted else f"{_word(report)}."]
     if report.primary:
         parts.append(f"First: {report.primary}.")
     open_subjects = _open_subjects(report)
     if open_subjects and report.verdict != "broken":
         parts.append(f"Not judged: {open_subjects}.")
     return " ".join(parts)
+
+
+def _word(report: Report) -> str:
+    """The verdict in a word; where nothing was imported, "healthy" would claim too much."""
+    if report.verdict == "healthy" and any(
+        gap.about == "trial" and gap.kind == "not-asked" for gap in report.gaps
+    ):
+        return "No fault found in what is installed, and nothing was imported"
+    return _WORDS[report.verdict]
 
 
 def unasked_rules(report: Report) -> str:

@@ -37,7 +37,7 @@ class Rule(NamedTuple):
     severity: Severity
     needs: tuple[str, ...]  # fields of Facts without which it cannot be judged
     breaks: tuple[str, ...]  # stages of a fine-tune
-    symptoms: tuple[str, ...]  # plain substrings of what people see
+    symptoms: tuple[str, ...]  # substrings of what people see, or patterns behind "re:"
     page: str
     judge: Callable[[Facts], Iterable[Hit]]
 

@@ -31,11 +31,11 @@ def interpreter_does_not_start(facts: Facts) -> Iterator[Hit]:
     """
     gap = silence(facts)
     if gap and OLDEST not in gap.reason:
-        anew = ("python3", "-m", "venv", "--clear", ".venv")
+        others = ("lora-doctor", "check", "--all-environments")
         yield Hit(
             title="The target's Python does not run, so nothing in it could be examined",
             evidence=(Evidence("interpreter", gap.reason, "an interpreter that starts"),),
-            fixes=(Fix("Make the environment anew", (anew,), verified=False),),
+            fixes=(Fix("Make the environment anew, or examine another", (others,), "setting"),),
         )
 
 
