@@ -32,7 +32,8 @@ def test_quick_says_that_it_was_not_asked() -> None:
     )
     facts = replace(CPU_FACTS, **dict.fromkeys(left_out), gaps=gaps)
     assert verdict(report(facts, "healthy")) == (
-        "No fault found in what is installed, and nothing was imported. Not judged: the GPU, since none is seen here; "
+        "No fault found in what is installed, and nothing was imported. "
+        "Not judged: the GPU, since none is seen here; "
         "torch, bitsandbytes, the training libraries and the smoke test, not asked for."
     )
 
