@@ -435,6 +435,8 @@ def test_a_doctor_that_is_told_to_leave_takes_its_children_with_it(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Who starts the tests in the background has them ignore interrupts, and so their children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     while not (note.exists() and note.read_text()):
         assert process.poll() is None

@@ -54,11 +54,21 @@ exec(compile(%s, "<lora-doctor>", "exec"))
 """
 
 
-def program(parts: Sequence[str], package: str = "doctor.collectors") -> str:
-    """The text of a collector: the frame, then its parts."""
+def joined(parts: Sequence[str], package: str = "doctor.collectors") -> str:
+    """The frame, then the parts, as one text."""
     texts = [pkgutil.get_data("doctor.collectors", "frame.py")]
     texts += [pkgutil.get_data(package, f"{part}.py") for part in parts]
-    return GATE % ascii("\n".join(text.decode("utf-8") for text in texts if text))
+    return "\n".join(text.decode("utf-8") for text in texts if text)
+
+
+def behind_gate(text: str) -> str:
+    """A text as a program that an interpreter below 3.8 refuses in words."""
+    return GATE % ascii(text)
+
+
+def program(parts: Sequence[str], package: str = "doctor.collectors") -> str:
+    """The program of a collector."""
+    return behind_gate(joined(parts, package))
 
 
 def collect(

@@ -160,6 +160,8 @@ def test_interrupted_it_takes_its_children_along(
         cwd=tmp_path,
         env=run_environment(spinning, mark),
         text=True,
+        # Who starts the tests in the background has them ignore interrupts, and so their children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     wait_for_busy_child(process.pid)
     process.send_signal(number)

@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 import pytest
 
-from doctor.collectors import program
+from doctor.collectors import behind_gate, joined
 from doctor.smoke.child import PARTS
 
 CHILD = Path(inspect.getfile(sys.modules["doctor.smoke.child"])).parent
@@ -90,8 +90,8 @@ def run_child(
     config: Mapping[str, Any] | None = None,
 ) -> Ran:
     """Run the child as the doctor does, ``prefix`` behind the frame, ``overlay`` before site-packages."""
-    frame = program((), "doctor.smoke.child")
-    text = frame + "\n" + prefix + "\n" + program(PARTS, "doctor.smoke.child")[len(frame) :]
+    frame = joined((), "doctor.smoke.child")
+    text = behind_gate(frame + "\n" + prefix + "\n" + joined(PARTS, "doctor.smoke.child")[len(frame) :])
     work, home = folder / "work", folder / "home"
     for made in (work, home):
         made.mkdir(exist_ok=True)
@@ -131,7 +131,7 @@ def test_every_file_is_a_part() -> None:
 
 
 def test_no_name_is_defined_twice() -> None:
-    tree = ast.parse(program(PARTS, "doctor.smoke.child"))
+    tree = ast.parse(joined(PARTS, "doctor.smoke.child"))
     defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     targets = [target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
     defined += [target.id for target in targets if isinstance(target, ast.Name)]
