@@ -195,7 +195,7 @@ def verdict(findings: Sequence[Finding], facts: Facts) -> Verdict:
     """What the findings say of the environment; faults of a script or a plan leave it healthy."""
     about = [finding for finding in findings if not finding.id.startswith(("script/", "workload/"))]
     severities = {finding.severity for finding in about}
-    if "error" in severities and facts.interpreter is not None:
+    if "error" in severities:
         return "broken"
     if facts.packages is None:
         return "undetermined"

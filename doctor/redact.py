@@ -60,6 +60,8 @@ _NAMED = r"""
 ( (?i: (?<![\w-])(?:bearer|basic)\s{1,4}(?=[\w.~+/=-]{0,80}\d) )
   (?=[\w.~+/=-]{16}) ) [\w.~+/=-]+
 """
+# A parameter of a URL, whatever its length: its name says what it is.
+_IN_QUERY = r"""([?&][\w-]{0,30}(?:token|key|sig|signature|secret|password|auth)=)[^&#\s"'`<>]+"""
 # The key of Weights & Biases looks like a commit.
 _HEX_KEY = r"""
 ( (?i:(?<![\w-])(?:wandb|key|login|token|secret)(?![\w-])) [^\n]{0,40}? (?<![0-9a-f/]) )
@@ -80,6 +82,7 @@ _SECRETS: tuple[_Rule, ...] = (
     (re.compile(_TOKEN, re.X | re.A), SECRET),
     (re.compile(r"://(?!git@)[^\s/\"'`]*@"), "://<redacted>@"),
     *((re.compile(form, re.X | re.A), rf"\1{SECRET}") for form in (_NAMED, _HEX_KEY, _VARIABLE, _ARGUMENT)),
+    (re.compile(_IN_QUERY, re.I), rf"\1{SECRET}"),
     (re.compile(_EMAIL), "<e-mail>"),
 )
 _SECRET_KEY = re.compile(r"(?i)(?:token|secret|password|passwd|api_?key|access_key|credentials)$")
@@ -183,7 +186,9 @@ def _name_rules(identity: Identity, generic: frozenset[str]) -> list[_Rule]:
         user = re.escape(identity.user)
         rules.append((re.compile(rf"(?<=[/\\]){user}(?=[/\\\s\"'`:;,)\]]|$)"), "<user>"))
         rules.append((re.compile(rf"(?<![\w.-]){user}(?=@)"), "<user>"))
-        rules.append((re.compile(rf"((?:USER|LOGNAME|USERNAME)=){user}(?![\w.-])"), r"\1<user>"))
+        rules.append((re.compile(rf"((?i:user|logname|username)=){user}(?![\w.-])"), r"\1<user>"))
+        if len(identity.user) > 3:  # a shorter one is as often a word
+            rules.append((re.compile(rf"(?<![\w./\\@-]){user}(?![\w@-]|\.\w)"), "<user>"))
     for host in dict.fromkeys((identity.host, identity.host.split(".")[0])):
         if _is_telling(host, generic):
             domain = r"(?:(?:\.[\w-]{1,63}){2,8}|\.(?:local|lan|home|internal|localdomain))?"

@@ -38,6 +38,8 @@ def python_in(host: Host, folder: str) -> str | None:
 
 def named_target(host: Host, name: str) -> Target:
     """What ``--python`` names: an interpreter, the folder of an environment, or a program on PATH."""
+    if not name.strip():
+        raise TargetNotFound("--python names nothing", "is the variable that you gave it set?")
     path = os.path.abspath(os.path.expanduser(name))
     there = host.is_file(path) or host.is_link(path)
     found = path if there and not host.list_folder(path) else python_in(host, path) or host.find_program(name)
@@ -54,7 +56,7 @@ def find_target(host: Host, requested: str | None) -> Target:
 
     Raises :class:`TargetNotFound`.
     """
-    if requested:
+    if requested is not None:
         return named_target(host, requested)
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         if host.env.get(variable):

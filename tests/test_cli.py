@@ -151,7 +151,7 @@ def test_an_active_environment_that_is_gone_ends_with_3(shell: Shell) -> None:
 def test_a_target_that_does_not_run_ends_with_3(shell: Shell) -> None:
     (shell.target.site / "sitecustomize.py").write_text("import os; os._exit(7)")
     report = shell.report(code=3)
-    assert (report["verdict"], report["primary"]) == ("undetermined", "python/interpreter-does-not-start")
+    assert (report["verdict"], report["primary"]) == ("broken", "python/interpreter-does-not-start")
     assert "exit code 7" in report["findings"][0]["evidence"][0]["seen"]
 
 

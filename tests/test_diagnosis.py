@@ -249,7 +249,7 @@ def test_what_comes_first(first: Finding, second: Finding) -> None:
         ([], facts(packages="the survey broke off"), "undetermined"),
         ([finding("a/b", "warning")], facts(packages="the survey broke off"), "undetermined"),
         ([finding("a/b")], facts(packages="the survey broke off"), "broken"),
-        ([finding("a/b")], facts(packages="x", interpreter="does not run"), "undetermined"),
+        ([finding("a/b")], facts(packages="x", interpreter="does not run"), "broken"),
     ],
 )
 def test_the_verdict(found: list[Finding], given: Facts, expected: str) -> None:

@@ -292,3 +292,23 @@ def test_a_megabyte_ends(piece: str) -> None:
 
 def test_the_words_of_the_domain_are_shared_names() -> None:
     assert {"torch", "peft", "gpu", "packages", "driver", "host", "secret", "user"} <= GENERIC_NAMES
+
+
+@pytest.mark.parametrize(
+    "parameter", ["private_token=glabc12345", "sig=Zm9v", "X-Amz-Signature=ab%2Fc", "access_token=a", "KEY=b"]
+)
+def test_a_secret_in_the_query_of_a_url_is_masked_whatever_its_length(parameter: str) -> None:
+    told = redact_text(f"from https://git.example/peft.whl?v=1&{parameter}#egg", Identity())
+    assert told == f"from https://git.example/peft.whl?v=1&{parameter.split('=')[0]}=<secret>#egg"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("run by alice on a node", "run by <user> on a node"),
+        ("user=alice", "user=<user>"),
+        ("malice, alice_2 and alice.py", "malice, alice_2 and alice.py"),
+    ],
+)
+def test_the_user_is_masked_as_a_word_of_its_own(text: str, told: str) -> None:
+    assert redact_text(text, Identity(user="alice")) == told

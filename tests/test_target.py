@@ -112,3 +112,8 @@ def test_no_interpreter_at_all() -> None:
     with pytest.raises(TargetNotFound, match="no Python is on PATH") as refused:
         find_target(machine(), None)
     assert "--python PATH" in refused.value.hint
+
+
+def test_an_empty_name_is_no_wish_for_the_default() -> None:
+    with pytest.raises(TargetNotFound, match="names nothing"):
+        find_target(FakeHost(env={"VIRTUAL_ENV": "/venv"}, files={"/venv/bin/python": ""}), "")

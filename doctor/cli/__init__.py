@@ -46,7 +46,7 @@ def leave_cleanly(number: int, frame: object) -> None:
 
 
 class Forgiving:
-    """Standard output whose reader may go away: what follows is lost, and the exit code still counts."""
+    """Standard output that may fill up or lose its reader: the rest is lost, the exit code still counts."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -58,14 +58,14 @@ class Forgiving:
         """Write, or forget."""
         try:
             return int(self._stream.write(text))
-        except BrokenPipeError:
+        except OSError:
             return self._forget()
 
     def flush(self) -> None:
         """Flush, or forget."""
         try:
             self._stream.flush()
-        except BrokenPipeError:
+        except OSError:
             self._forget()
 
     def _forget(self) -> int:

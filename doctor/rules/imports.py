@@ -45,8 +45,9 @@ def import_failed(library: str, facts: Facts) -> Iterator[Hit]:
 def import_crashed(library: str, facts: Facts) -> Iterator[Hit]:
     """Importing a library kills the interpreter
 
-    Why: native code died while it was loaded. A truncated library raises SIGBUS, one that was built for
-    another processor SIGILL, one that clashes with a second copy of itself SIGSEGV.
+    Why: native code died while it was loaded, or the library ended the process itself. A truncated library
+    raises SIGBUS, one that was built for another processor SIGILL, one that clashes with a second copy of
+    itself SIGSEGV.
 
     Fix: reinstall the package whose code stands last on the stack.
     """

@@ -114,12 +114,14 @@ def metadata_unreadable(facts: Facts) -> Iterator[Hit]:
     """
     assert facts.packages is not None
     for package in facts.packages.installed.values():
-        if package.fault:
+        known = not package.version or comparable(package.version) is not None
+        fault = package.fault or ("" if known else f"{package.version!r} is no version")
+        if fault:
             yield Hit(
-                title=f"The metadata of {package.name} cannot be read: {package.fault}",
+                title=f"The metadata of {package.name} cannot be read: {fault}",
                 severity="error" if package.name in required_by_stack(facts.packages) else "warning",
-                evidence=(Evidence(package.name, package.fault, "a METADATA file with name and version"),),
-                fixes=(reinstall(facts, package.name, package.version),),
+                evidence=(Evidence(package.name, fault, "a METADATA file with name and version"),),
+                fixes=(reinstall(facts, package.name, package.version if known else ""),),
             )
     for name in facts.packages.unregistered:
         yield Hit(

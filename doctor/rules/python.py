@@ -10,6 +10,7 @@ from doctor.facts import Facts, Gap, Shadow
 from doctor.failures import failed_runs, owner_of
 from doctor.findings import Evidence, Fix
 from doctor.rules import Hit, rule
+from doctor.stack import STACK
 
 OLDEST = "is older than 3.8"  # the words of the collectors' own gate
 
@@ -78,6 +79,8 @@ def shadow_hit(facts: Facts, shadow: Shadow) -> Hit:
         shadow.path in frame for run in failed_runs(facts) if run.failure for frame in run.failure.frames
     )
     own = owner_of(facts, shadow.module)
+    imports = [run for run in (facts.trial.runs if facts.trial else ()) if run.stage.startswith("import-")]
+    harmless = bool(imports) and all(run.outcome == "ok" for run in imports)
     hidden = f"the installed package {own}" if own else "a module of Python's standard library"
     name, path = os.path.basename(shadow.path), shadow.path
     if name == "__init__.py":
@@ -86,7 +89,7 @@ def shadow_hit(facts: Facts, shadow: Shadow) -> Hit:
     renamed = os.path.join(os.path.dirname(path), f"my_{name}")
     return Hit(
         title=f"{name} in the working folder hides {hidden}",
-        severity="error" if own or bites else "warning",
+        severity="error" if bites or (own and not harmless) else "warning",
         evidence=(Evidence(own or shadow.module, path, "no file of that name where Python starts"),),
         fixes=(Fix(f"Rename {name}", (("mv", path, renamed),), "script"),),
     )
@@ -102,15 +105,23 @@ def path_pollution(facts: Facts) -> Iterator[Hit]:
     Fix: unset PYTHONPATH, or set PYTHONNOUSERSITE=1.
     """
     assert facts.packages is not None
-    for shadow in facts.packages.shadows:
-        if shadow.entry != "working folder":
-            stated = shadow.entry == "PYTHONPATH"
-            fix = ("PYTHONPATH", None) if stated else ("PYTHONNOUSERSITE", "1")
-            own = owner_of(facts, shadow.module) or shadow.module
+    for entry, fix in (("PYTHONPATH", ("PYTHONPATH", None)), ("user site", ("PYTHONNOUSERSITE", "1"))):
+        hidden = [shadow for shadow in facts.packages.shadows if shadow.entry == entry]
+        owners = list(dict.fromkeys(owner_of(facts, shadow.module) or shadow.module for shadow in hidden))
+        if hidden:
+            of_stack = [name for name in owners if name in STACK]
+            named = ", ".join((of_stack or owners)[:3]) + (" and others" if len(owners) > 3 else "")
             yield Hit(
-                title=f"{shadow.module} is imported from the {shadow.entry}, not from the target's packages",
-                evidence=(Evidence(own, shadow.path, "the package that is installed in the target"),),
-                fixes=(set_variable(f"Leave the {shadow.entry} out", *fix),),
+                title=f"The {entry} brings in {named} in place of the target's own",
+                # What lies beside a stack that lives there as a whole does no harm.
+                severity=None if of_stack or entry == "PYTHONPATH" else "note",
+                evidence=tuple(
+                    Evidence(name, shadow.path, "the package that is installed in the target")
+                    for name, shadow in zip(owners[:5], hidden, strict=False)
+                ),
+                fixes=(set_variable(f"Leave the {entry} out", *fix),)
+                if of_stack or entry == "PYTHONPATH"
+                else (),
             )
 
 

@@ -34,7 +34,7 @@ class Expected:
 
 
 # Nobody trains with an interpreter that does not start; of its environment nothing is known.
-NOT_EXAMINED = Expected("python/interpreter-does-not-start", "undetermined", 3)
+NOT_EXAMINED = Expected("python/interpreter-does-not-start", "broken", 3)
 HEALTHY = Expected(None, "healthy", 0)
 QUICK_HEALTHY = Expected(None, "healthy", 0, QUICK)
 SILENT_DRIVER = Expected("driver/not-answering", "impaired", 0, QUICK)

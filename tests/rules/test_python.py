@@ -53,6 +53,13 @@ def twice(*versions: str) -> Facts:
 
 
 MODULE, LIBRARY = "peft/model.py", "torch/lib/libtorch.so"
+
+
+def untried(given: Facts) -> Facts:
+    """The same of a quick check."""
+    return but(given, trial=None, gaps=(*given.gaps, Gap(about="trial", kind="not-asked", reason="quick")))
+
+
 HITS = {
     "an interpreter that dies": case(
         "python/interpreter-does-not-start",
@@ -134,7 +141,7 @@ HITS = {
     "torch.py": case(
         SHADOWED,
         "error",
-        shadow("torch", "/here/torch.py"),
+        untried(shadow("torch", "/here/torch.py")),
         "torch.py in the working folder hides the installed package torch",
         seen=("torch: /here/torch.py",),
         command="mv /here/torch.py /here/my_torch.py",
@@ -142,9 +149,15 @@ HITS = {
     "a folder named peft": case(
         SHADOWED,
         "error",
-        shadow("peft", "/here/peft/__init__.py"),
+        untried(shadow("peft", "/here/peft/__init__.py")),
         "peft in the working folder hides",
         command="mv /here/peft /here/my_peft",
+    ),
+    "the source of peft, which imports well": case(
+        SHADOWED,
+        "warning",
+        shadow("peft", "/checkout/src/peft/__init__.py"),
+        "peft in the working folder hides",
     ),
     "random.py": case(
         SHADOWED,
@@ -166,15 +179,21 @@ HITS = {
         POLLUTED,
         "warning",
         shadow("peft", "/old/peft/__init__.py", "PYTHONPATH"),
-        "peft is imported from the PYTHONPATH",
+        "The PYTHONPATH brings in peft",
         command="unset PYTHONPATH",
     ),
     "the user site": case(
         POLLUTED,
         "warning",
         shadow("peft", "/home/ann/.local/lib/peft/__init__.py", "user site"),
-        "peft is imported from the user site",
+        "The user site brings in peft",
         command="export PYTHONNOUSERSITE=1",
+    ),
+    "what the user site holds besides": case(
+        POLLUTED,
+        "note",
+        shadow("numpy", "/home/ann/.local/lib/numpy/__init__.py", "user site"),
+        "The user site brings in numpy",
     ),
     "what an uninstall left": case(
         "python/leftover-files",
@@ -229,7 +248,6 @@ MISSES = {
         'tomli; python_version < "3.11"', 'pywin32; sys_platform == "win32"', 'x; extra == "test"'
     ),
     "a requirement that nobody can read": needing("", "===", "numpy>=garbage", "tomli; nonsense > 3", ">=1"),
-    "a package whose version nobody can read": needing("numpy>=3", numpy="unknown"),
     "the requirement of a stranger": facts(
         packages=packages(
             pandas=Package(name="pandas", version="3", location=SITE, installer="pip", requires=("numpy>=9",))
