@@ -48,7 +48,7 @@ def holds_stack(report: Report) -> bool:
 def line_of(report: Report, origin: str) -> str:
     """One environment in one line: path, where it was found, versions, verdict."""
     facts = report.facts
-    python = f"Python {facts.interpreter.version}" if facts.interpreter else "does not start"
+    python = f"Python {facts.interpreter.version}" if facts.interpreter else "not examined"
     versions = " ".join(f"{name} {version}" for name in STACK if (version := facts.version_of(name)))
     state = f"{report.verdict}: {report.primary}" if report.primary else report.verdict
     stack = (

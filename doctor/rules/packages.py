@@ -103,7 +103,16 @@ def newest(versions: Iterable[str]) -> str:
     return max(known)[1] if known else ""
 
 
-@rule("python/metadata-unreadable", "error", needs=("packages",))
+@rule(
+    "python/metadata-unreadable",
+    "error",
+    needs=("packages",),
+    symptoms=(
+        "UnicodeDecodeError: 'utf-8' codec can't decode",
+        "PackageNotFoundError: ",
+        "InvalidVersion: Invalid version",
+    ),
+)
 def metadata_unreadable(facts: Facts) -> Iterator[Hit]:
     """A package's metadata cannot be read
 
