@@ -109,7 +109,7 @@ def newest(versions: Iterable[str]) -> str:
     needs=("packages",),
     symptoms=(
         "UnicodeDecodeError: 'utf-8' codec can't decode",
-        "PackageNotFoundError: ",
+        "PackageNotFoundError: No package metadata was found",
         "InvalidVersion: Invalid version",
     ),
 )
