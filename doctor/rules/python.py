@@ -125,6 +125,31 @@ def path_pollution(facts: Facts) -> Iterator[Hit]:
             )
 
 
+@rule(
+    "python/docstrings-stripped",
+    "warning",
+    needs=("environment",),
+    breaks=("import-transformers",),
+    symptoms=("section is found in the docstring of",),
+)
+def docstrings_stripped(facts: Facts) -> Iterator[Hit]:
+    """PYTHONOPTIMIZE strips the docstrings that transformers reads
+
+    Why: at level 2 Python drops every docstring, and transformers builds its own from those of its classes
+    when it is imported. Reinstalling is tried in vain.
+
+    Fix: unset PYTHONOPTIMIZE.
+    """
+    assert facts.environment is not None
+    level = facts.environment.get("PYTHONOPTIMIZE", "")
+    if level.isdigit() and int(level) > 1:
+        yield Hit(
+            title=f"PYTHONOPTIMIZE={level} strips the docstrings that transformers reads",
+            evidence=(Evidence("PYTHONOPTIMIZE", level, "unset, or 1"),),
+            fixes=(set_variable("Keep the docstrings", "PYTHONOPTIMIZE", None),),
+        )
+
+
 @rule("python/prints-at-startup", "note", needs=("interpreter",))
 def prints_at_startup(facts: Facts) -> Iterator[Hit]:
     """The interpreter prints before it runs anything

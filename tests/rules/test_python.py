@@ -195,6 +195,13 @@ HITS = {
         shadow("numpy", "/home/ann/.local/lib/numpy/__init__.py", "user site"),
         "The user site brings in numpy",
     ),
+    "docstrings stripped": case(
+        "python/docstrings-stripped",
+        "warning",
+        facts(environment={"PYTHONOPTIMIZE": "2"}),
+        "PYTHONOPTIMIZE=2 strips",
+        command="unset PYTHONOPTIMIZE",
+    ),
     "what an uninstall left": case(
         "python/leftover-files",
         "note",
@@ -253,6 +260,7 @@ MISSES = {
             pandas=Package(name="pandas", version="3", location=SITE, installer="pip", requires=("numpy>=9",))
         )
     ),
+    "asserts stripped alone": facts(environment={"PYTHONOPTIMIZE": "1"}),
     "no duplicates, no shadows, no leftovers": holding(),
     "whole files": facts(files=files(), hashes=files()),
     "a library of bitsandbytes, of which its own rules speak": facts(
