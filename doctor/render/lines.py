@@ -64,6 +64,7 @@ _TITLE_OF_SUBJECT = {
 _INTERPRETER_FAULTS = (
     "interpreter-does-not-start",
     "interpreter-too-old",
+    "docstrings-stripped",
     "module-shadowed",
     "path-pollution",
     "prints-at-startup",
