@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from typing import Any, NamedTuple
 
 from doctor.facts import Facts
-from doctor.matrix.rows import FOLDER
+from doctor.matrix.rows import FOLDER, read_toml
 from doctor.versions import comparable
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 class TorchChoice(NamedTuple):
@@ -26,7 +20,7 @@ class TorchChoice(NamedTuple):
 @cache
 def table(name: str) -> dict[str, Any]:
     """One platform table, read when first asked for."""
-    return tomllib.loads((FOLDER / "platform" / f"{name}.toml").read_text(encoding="utf-8"))
+    return read_toml(FOLDER / "platform" / f"{name}.toml")
 
 
 def torch_for(facts: Facts) -> TorchChoice | None:
@@ -72,12 +66,24 @@ def runs_on_driver(variant: str, facts: Facts) -> bool:
     return bool(have and need and have >= need)
 
 
-def bitsandbytes_with(library: str, above: str) -> str | None:
-    """The first bitsandbytes release above one that ships a library; None where none is known."""
+def bitsandbytes_with(library: str, above: str, facts: Facts) -> str | None:
+    """The first bitsandbytes release above one that ships a library for this system, None without one."""
     digits, floor = library.removeprefix("libbitsandbytes_cuda"), comparable(above)
-    spans = [row["first"] for row in table("bitsandbytes_builds")["wheel"] if digits in row.get("cuda", ())]
+    wheels = [row for row in table("bitsandbytes_builds")["wheel"] if installs_here(row["platform"], facts)]
+    spans = [row["first"] for row in wheels if digits in row.get("cuda", ())]
     later = [(order, first) for first in spans if (order := comparable(first)) and floor and order > floor]
     return min(later)[1] if later else None
+
+
+def installs_here(tag: str, facts: Facts) -> bool:
+    """Does a wheel of this platform tag hold libraries for the machine? "any" holds those of Linux x86_64."""
+    system = facts.system.os if facts.system else "linux"
+    arm = bool(facts.system and facts.system.arch.lower() in ("aarch64", "arm64"))
+    if system == "win32":
+        return tag == ("win_arm64" if arm else "win_amd64")
+    if system == "darwin":
+        return tag.startswith("macosx")
+    return tag.endswith("aarch64") if arm else tag == "any" or tag.endswith("x86_64")
 
 
 def has_code_for(arch_list: tuple[str, ...] | list[str], capability: str, ptx: bool = False) -> bool:

@@ -100,13 +100,18 @@ def load_rows() -> tuple[Row, ...]:
 @cache
 def reviewed() -> Mapping[str, Any]:
     """How far the matrix was reviewed: ``date`` and the newest release of each of its ``packages``."""
-    return tomllib.loads((FOLDER / "reviewed.toml").read_text(encoding="utf-8"))
+    return read_toml(FOLDER / "reviewed.toml")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file of the matrix as it stands."""
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def read_rows(file: Path) -> Iterator[Row]:
     """The rows of one file. Raises :class:`MatrixInvalid` with file, row and key."""
     try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
+        document = read_toml(file)
     except tomllib.TOMLDecodeError as error:
         raise MatrixInvalid(f"{file.name}: {error}") from error
     for number, table in enumerate(document.get("incompatibility", ()), 1):

@@ -55,7 +55,7 @@ def library_cure(facts: Facts, build: BitsandbytesBuild) -> Fix:
     """Lay a deleted library down again, or go to the first release that ships one for this CUDA."""
     fault = file_faults(facts).get("bitsandbytes")
     deleted = fault and any(NATIVE.search(name) for name in fault.missing)
-    first = None if deleted else bitsandbytes_with(build.expected or "", build.version)
+    first = None if deleted else bitsandbytes_with(build.expected or "", build.version, facts)
     if first is None:
         return reinstall(facts, "bitsandbytes", build.version)
     return install(facts, f"Upgrade bitsandbytes to {first} or newer", f"bitsandbytes>={first}")

@@ -9,9 +9,7 @@ from doctor.facts import Facts
 from doctor.findings import Evidence
 from doctor.matrix.platform import has_code_for
 from doctor.rules import Hit, rule
-from doctor.rules.driver import hides_all
-
-SEE = ("see-gpu", "load-4bit", "qlora-step")
+from doctor.rules.driver import SEE, hides_all
 
 
 @rule(
