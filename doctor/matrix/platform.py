@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from doctor.facts import Facts
+from doctor.matrix.releases import releases_of
 from doctor.matrix.rows import FOLDER, read_toml
 from doctor.versions import comparable
 
@@ -51,18 +52,29 @@ def is_usable(build: dict[str, Any], facts: Facts) -> bool:
 
 def has_python(minor: str, facts: Facts) -> bool:
     """Were wheels of this torch published for the target's Python? True where that is not known."""
-    pythons = next((row["pythons"] for row in table("torch_builds")["minor"] if row["torch"] == minor), None)
-    if facts.interpreter is None or pythons is None:
+    releases = [known for known in releases_of("torch") if known.version.startswith(f"{minor}.")]
+    if facts.interpreter is None or not releases:
         return True
-    return ".".join(facts.interpreter.version.split(".")[:2]) in pythons
+    python = ".".join(facts.interpreter.version.split(".")[:2])
+    os, arch = (facts.system.os, facts.system.arch) if facts.system else ("linux", "x86_64")
+    return any(known.has_wheel(python, os, arch) for known in releases)
 
 
 def runs_on_driver(variant: str, facts: Facts) -> bool:
-    """Does the driver reach the first one of this CUDA major?"""
-    major = variant.removeprefix("cu")[:2]
-    system = "windows" if facts.system and facts.system.os == "win32" else "linux"
-    floors = (row[system] for row in table("cuda_driver")["major"] if row["cuda"] == major)
-    have, need = comparable(facts.driver.version if facts.driver else ""), comparable(next(floors, ""))
+    """Does the driver of these facts reach the first one of this CUDA major?"""
+    system = facts.system.os if facts.system else "linux"
+    return facts.driver is not None and driver_reaches(variant, facts.driver.version, system)
+
+
+def driver_floor(variant: str, os: str) -> str:
+    """The first driver for the CUDA major of a build: "525.60.13" for "cu126" on Linux; "" where unknown."""
+    major, system = variant.removeprefix("cu")[:2], "windows" if os == "win32" else "linux"
+    return next((row[system] for row in table("cuda_driver")["major"] if row["cuda"] == major), "")
+
+
+def driver_reaches(variant: str, driver: str, os: str) -> bool:
+    """Does a driver reach the first one of this CUDA major?"""
+    have, need = comparable(driver), comparable(driver_floor(variant, os))
     return bool(have and need and have >= need)
 
 
@@ -77,12 +89,18 @@ def bitsandbytes_with(library: str, above: str, facts: Facts) -> str | None:
 
 def installs_here(tag: str, facts: Facts) -> bool:
     """Does a wheel of this platform tag hold libraries for the machine? "any" holds those of Linux x86_64."""
-    system = facts.system.os if facts.system else "linux"
-    arm = bool(facts.system and facts.system.arch.lower() in ("aarch64", "arm64"))
-    if system == "win32":
+    if facts.system is None:
+        return holds_libraries(tag, "linux", "x86_64")
+    return holds_libraries(tag, facts.system.os, facts.system.arch)
+
+
+def holds_libraries(tag: str, os: str, arch: str) -> bool:
+    """The same for an os as sys.platform has it, and an architecture by any of its names."""
+    arm = arch.lower() in ("aarch64", "arm64")
+    if os == "win32":
         return tag == ("win_arm64" if arm else "win_amd64")
-    if system == "darwin":
-        return tag.startswith("macosx")
+    if os == "darwin":
+        return tag.startswith("macosx") and tag.endswith("arm64") == arm
     return tag.endswith("aarch64") if arm else tag == "any" or tag.endswith("x86_64")
 
 

@@ -88,7 +88,7 @@ def test_code_for_a_gpu(arch_list: list[str], capability: str, without_ptx: bool
     assert has_code_for(arch_list, capability, ptx=True) is with_ptx
 
 
-@pytest.mark.parametrize("name", ["cuda_driver", "torch_builds", "bitsandbytes_builds"])
+@pytest.mark.parametrize("name", ["cuda_driver", "torch_builds", "bitsandbytes_builds", "gpu_architectures"])
 def test_every_row_has_a_source_that_is_spelt_out(name: str) -> None:
     document: dict[str, Any] = table(name)
     rows = [row for key, rows in document.items() if key != "sources" for row in rows]

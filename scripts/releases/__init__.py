@@ -1,0 +1,1 @@
+"""The package index -> compat_matrix/releases/, and the Python files of releases."""
