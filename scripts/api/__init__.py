@@ -1,0 +1,1 @@
+"""Reads releases for `extract_api.py`: what their modules export, what their callables take."""
