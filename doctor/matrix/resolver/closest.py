@@ -1,0 +1,42 @@
+"""The set with the fewest changes to what is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+from packaging.requirements import Requirement
+
+from doctor.matrix.resolver.machine import Machine
+from doctor.matrix.resolver.solving import Conflict, Solution, is_known, solve
+
+TRIED = 2  # changes beyond which staying near each installed release is good enough
+
+
+def closest(
+    wanted: Sequence[Requirement],
+    machine: Machine,
+    *,
+    extra_packages: Sequence[str],
+    installed: Mapping[str, str],
+) -> Solution | Conflict:
+    """As :func:`solve`, with the fewest changes to what is installed, if those are at most :data:`TRIED`."""
+    near = solve(wanted, machine, extra_packages=extra_packages, preferred=installed, use_rows=True)
+    if isinstance(near, Conflict):
+        return near
+    kept = {name: Requirement(f"{name}=={installed[name]}") for name in near.pins if is_pin(name, installed)}
+    changed = sum(near.pins[name] != installed[name].partition("+")[0] for name in kept)
+    for count in range(min(changed, TRIED + 1)):
+        for free in combinations(kept, count):
+            pins = [pin for name, pin in kept.items() if name not in free]
+            found = solve(
+                [*wanted, *pins], machine, extra_packages=extra_packages, preferred=installed, use_rows=True
+            )
+            if isinstance(found, Solution):
+                return found
+    return near
+
+
+def is_pin(name: str, installed: Mapping[str, str]) -> bool:
+    """Is the installed release one that the tables have?"""
+    return bool(installed.get(name)) and is_known(Requirement(f"{name}=={installed[name]}"))
