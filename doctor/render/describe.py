@@ -70,6 +70,7 @@ def interpreter(facts: Facts) -> str:
         "venv": "a virtual environment",
         "conda": "a conda environment",
         "system": "the system's own Python",
+        "stated": "as stated",
     }
     remarks = {
         "without pip": not seen.has_pip,

@@ -54,20 +54,23 @@ def _evidence(evidence: Sequence[Evidence], layout: Layout) -> Iterator[str]:
 
 
 def _table(evidence: Sequence[Evidence], layout: Layout) -> list[str]:
-    cells = [
-        (layout.clean(one.subject), layout.clean(one.seen), layout.clean(one.wanted)) for one in evidence
-    ]
+    cells = [[layout.clean(text) for text in (one.subject, one.seen, _asked(one))] for one in evidence]
     wide, deep = (max(len(row[column]) for row in cells) for column in (0, 1))
     rows = [
-        f"{'':{COLUMN}}{subject:{wide}}  {seen:{deep}}  {f'wanted {wanted}' if wanted else ''}".rstrip()
-        for subject, seen, wanted in cells
+        f"{'':{COLUMN}}{subject:{wide}}  {seen:{deep}}  {asked}".rstrip() for subject, seen, asked in cells
     ]
     return rows if all(layout.fits(len(row)) and "\n" not in row for row in rows) else []
 
 
+def _asked(one: Evidence) -> str:
+    """What was wanted in its place, and where it stands in a file."""
+    where = f"({one.where})" if one.where else ""
+    return " ".join(filter(None, [f"wanted {one.wanted}" if one.wanted else "", where]))
+
+
 def _row(one: Evidence, layout: Layout) -> list[str]:
     lines = [line for line in layout.clean(one.seen).split("\n") if line.strip()]
-    wanted = f"wanted {one.wanted}" if one.wanted else ""
+    wanted = _asked(one)
     if len(lines) < 2:
         return layout.wrap(f"{one.subject}: {', '.join([*lines, *filter(None, [wanted])])}", COLUMN)
     left = len(lines) - SHOWN_LINES

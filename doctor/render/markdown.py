@@ -25,7 +25,7 @@ def render(report: Report) -> str:
     """The whole report, at most LIMIT characters: what matters least is left out first, and named."""
     subjects = _subjects(report)
     opening = "\n\n".join(_opening(report))
-    body = "\n\n".join([opening, *_findings(report, BODY_LIMIT - len(subjects) - len(opening)), subjects])
+    body = "\n\n".join([opening, *findings(report, BODY_LIMIT - len(subjects) - len(opening)), subjects])
     left_out = []
     for name, section in _sections(report):
         if len(body) + len(section) > LIMIT - 500:
@@ -46,7 +46,7 @@ def _opening(report: Report) -> Iterator[str]:
     yield f"{name}{about}, {told_by}."
 
 
-def _findings(report: Report, room: int) -> Iterator[str]:
+def findings(report: Report, room: int) -> Iterator[str]:
     """Each in full where there is room for it, else by its name and title alone."""
     left_out = 0
     for finding in by_gravity(report):
@@ -79,11 +79,16 @@ def _finding(finding: Finding, report: Report) -> Iterator[str]:
 def _evidence(evidence: Sequence[Evidence]) -> Iterator[str]:
     """Values in a table; what has lines of its own, an error text, keeps them below it."""
     short = [one for one in evidence if "\n" not in one.seen.strip()]
+    head = ("", "seen", "wanted", *(("where",) if any(one.where for one in evidence) else ()))
     rows = [
-        [code(clipped(cell, TEXT_LIMIT)) for cell in (one.subject, one.seen, one.wanted)] for one in short
+        [
+            code(clipped(cell, TEXT_LIMIT))
+            for cell in (one.subject, one.seen, one.wanted, one.where)[: len(head)]
+        ]
+        for one in short
     ]
     if rows:
-        yield table(("", "seen", "wanted"), rows)
+        yield table(head, rows)
     for one in evidence:
         if one not in short:
             wanted = f", wanted {code(clipped(one.wanted, TEXT_LIMIT))}" if one.wanted else ""

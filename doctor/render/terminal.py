@@ -16,7 +16,7 @@ MARK_COLUMN = 7
 TEXT_COLUMN = MARK_COLUMN + 20
 STACKED_BELOW = 60  # columns: narrower terminals get the text beneath the title
 
-_PAINT_OF_VERDICT: dict[str, Paint] = {
+PAINT_OF_VERDICT: dict[str, Paint] = {
     "healthy": "ok",
     "impaired": "warn",
     "broken": "bad",
@@ -125,4 +125,4 @@ def _tail(report: Report, layout: Layout) -> list[str]:
         before = finding.severity
     unasked = unasked_rules(report)
     lines += ["", *(layout.wrap(unasked, 0, "dim") if unasked else [])]
-    return [*lines, *layout.wrap(verdict(report), 0, _PAINT_OF_VERDICT[report.verdict])]
+    return [*lines, *layout.wrap(verdict(report), 0, PAINT_OF_VERDICT[report.verdict])]

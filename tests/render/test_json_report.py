@@ -40,7 +40,7 @@ def test_the_shape_that_was_promised() -> None:
     assert list(finding) == [
         "id", "severity", "confidence", "title", "why", "breaks", "evidence", "fixes", "symptoms",
     ]  # fmt: skip
-    assert finding["evidence"][0] == {"subject": "peft", "seen": "0.17.0", "wanted": ">=0.18.0"}
+    assert finding["evidence"][0] == {"subject": "peft", "seen": "0.17.0", "wanted": ">=0.18.0", "where": ""}
     assert finding["fixes"][0] == {
         "title": "Upgrade peft",
         "commands": [["~/train/.venv/bin/python", "-m", "pip", "install", "peft>=0.18.0"]],

@@ -1,0 +1,160 @@
+"""What is said of files, by the matrix that ships with the doctor."""
+
+from __future__ import annotations
+
+import pytest
+
+from .files import errors, lint, run, versions
+
+HYBRID_CACHE = "peft/too-old-for-transformers"
+
+
+def test_a_half_pinned_file_breaks_with_what_an_installer_takes_today() -> None:
+    report = lint("transformers==5.24.0\npeft==0.17.1\n")
+    assert report.verdict == "broken" and report.subject.kind == "requirements"
+    finding = errors(report)[HYBRID_CACHE]
+    assert "import-peft" in finding.breaks
+    assert [(one.subject, one.where) for one in finding.evidence] == [
+        ("peft", "requirements.txt:2"),
+        ("transformers", "requirements.txt:1"),
+    ]
+    assert finding.fixes[0].title.endswith("change peft==0.17.1 to peft>=0.18.0 in line 2")
+    assert finding.fixes[0].commands == ()
+
+
+def test_what_is_needed_and_not_named_is_solved_for() -> None:
+    found = versions(lint("peft==0.17.1\ntransformers<5\n"))
+    assert found["transformers"].startswith("4.") and {"torch", "accelerate", "huggingface-hub"} <= set(found)
+    assert "trl" not in found and "bitsandbytes" not in found
+
+
+def test_a_whole_environment_is_judged_as_it_stands() -> None:
+    report = lint("numpy==1.26.4\nsafetensors==0.4.5\n")
+    assert versions(report) == {"numpy": "1.26.4", "safetensors": "0.4.5"}
+
+
+def test_a_list_of_what_is_installed_is_no_wish() -> None:
+    text = "Package Version\n------- -------\ntransformers 5.24.0\npeft 0.17.1\ntokenizers 0.15.0\n"
+    report = lint(text, "packages.txt")
+    assert HYBRID_CACHE in errors(report)
+    unmet = [one for one in report.findings if "requirement-unsatisfied" in one.id]
+    unmet += [two for one in report.findings for two in one.symptoms if "requirement-unsatisfied" in two.id]
+    assert any("tokenizers" in one.title for one in unmet)
+    assert not any(one.id.endswith("/missing") for one in report.findings)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("bitsandbytes==0.47.0\ntorch==2.1.0\n", "bitsandbytes 0.47.0 requires torch"),
+        ("transformers==5.24.0\nhuggingface-hub<1\n", "transformers 5.24.0 requires huggingface-hub"),
+        ("peft==0.4.0.dev0\n", "peft 0.4.0.dev0 is a state of its repository"),
+        ("transformers==4.99.0\n", "transformers 4.99.0 was never published"),
+    ],
+)
+def test_what_no_installer_can_satisfy(text: str, words: str) -> None:
+    report = lint(text)
+    finding = errors(report)["python/unresolvable-requirements"]
+    told = finding.title + " ".join(one.seen for one in finding.evidence)
+    assert words in told and finding.breaks == ("install",)
+    assert any(one.where.startswith("requirements.txt:") for one in finding.evidence)
+
+
+def test_a_release_without_a_wheel_for_the_python() -> None:
+    finding = errors(lint("torch==2.1.0\n", python="3.12"))["python/no-wheel-for-version"]
+    assert "does not install on Python 3.12" in finding.title
+    assert "torch>=2.2" in finding.fixes[0].title
+
+
+def test_the_python_of_a_file_is_the_one_it_is_judged_for() -> None:
+    lock = 'version = 1\nrequires-python = ">=3.13"\n[[package]]\nname = "peft"\nversion = "0.21.2"\n'
+    report = run({"uv.lock": lock}, python="").report("uv.lock")
+    assert report.facts.interpreter and report.facts.interpreter.version == "3.13"
+
+
+def test_ranges_that_admit_what_breaks() -> None:
+    report = lint("transformers==5.24.0\npeft>=0.7\n")
+    [finding] = [one for one in report.findings if one.id == "python/range-too-wide"]
+    assert (finding.severity, finding.confidence, report.verdict) == ("warning", "possible", "impaired")
+    assert finding.evidence[0].wanted == ">=0.18.0" and finding.evidence[0].where == "requirements.txt:2"
+    assert "change peft>=0.7 to peft>=0.18.0 in line 2" in finding.fixes[0].title
+
+
+@pytest.mark.parametrize("text", ["peft\ntransformers\n", "peft>=0.18\n", "peft==0.21.2\n"])
+def test_ranges_that_are_wide_enough_to_leave_alone(text: str) -> None:
+    assert not [one for one in lint(text).findings if one.id == "python/range-too-wide"]
+
+
+def test_markers_are_those_of_the_machine() -> None:
+    text = "peft==0.17.1; sys_platform == 'win32'\npeft==0.21.2; sys_platform != 'win32'\n"
+    assert versions(lint(text))["peft"] == "0.21.2"
+    assert versions(lint(text, os="win32"))["peft"] == "0.17.1"
+
+
+def test_a_commit_stands_for_no_release_and_the_main_branch_for_the_newest() -> None:
+    commit = lint(f"git+https://github.com/huggingface/peft@{'a' * 40}\ntransformers==5.24.0\n")
+    assert "peft" not in versions(commit)
+    main = lint("git+https://github.com/huggingface/peft\ntransformers==5.24.0\n")
+    assert versions(main)["peft"] == "0.21.2"
+
+
+def test_constraints_limit_what_is_needed_and_nothing_else() -> None:
+    found = run({"requirements.txt": "-c c.txt\npeft\n", "c.txt": "transformers<5\ntrl==0.9.6\n"})
+    taken = versions(found.report("requirements.txt"))
+    assert taken["transformers"].startswith("4.") and "trl" not in taken
+
+
+def test_extras_that_clash_do_not_condemn_the_project() -> None:
+    text = '[project]\nname = "x"\ndependencies = ["transformers==5.24.0"]\n'
+    text += '[project.optional-dependencies]\nold = ["huggingface-hub<1"]\n'
+    assert errors(lint(text, "pyproject.toml")) == {}
+
+
+def test_the_build_of_torch_is_told_by_label_index_or_release() -> None:
+    assert builds("torch==2.3.0+cpu\n") == "cpu"
+    assert builds("--index-url https://download.pytorch.org/whl/cu118\ntorch==2.3.0\n") == "cu118"
+    assert builds("torch==2.3.0\n") == "cu121"
+    assert builds("torch==2.3.0\n", os="darwin", arch="arm64") == "cpu"
+
+
+def builds(text: str, **machine: str) -> str:
+    torch = lint(text, **machine).facts.torch
+    return torch.variant if torch else ""
+
+
+def test_a_described_gpu_is_held_against_the_build() -> None:
+    found = errors(lint("torch==2.1.0\n", gpu="RTX 5090", driver="570.86.10"))
+    assert "sm_120" in found["torch/gpu-arch-missing"].title
+    assert errors(lint("torch==2.1.0\n", gpu="RTX 3060", driver="570.86.10")) == {}
+    assert "torch/cpu-only-build" in errors(lint("torch==2.3.0+cpu\n", gpu="RTX 3060"))
+
+
+def test_a_described_driver_is_held_against_the_build() -> None:
+    found = errors(lint("torch==2.15.0\n", driver="535.104.05"))
+    assert "driver/too-old-for-cuda-runtime" in found
+
+
+def test_a_bitsandbytes_without_a_library_for_torch() -> None:
+    found = errors(lint("torch==2.7.0\nbitsandbytes==0.43.1\n", gpu="A100", driver="575.51"))
+    assert "bitsandbytes/native-library-missing" in found
+
+
+def test_what_was_not_understood_is_said() -> None:
+    notes = {one.id: one for one in lint("peft==0.21.2\nfoo bar baz\n").findings if one.severity == "note"}
+    assert notes["python/line-not-understood"].evidence[0].where == "requirements.txt:2"
+
+
+def test_every_missing_fact_has_its_gap() -> None:
+    report = lint("peft==0.21.2\n")
+    missing = {name for name in report.facts.__struct_fields__ if getattr(report.facts, name) is None}
+    assert missing == {gap.about for gap in report.gaps}
+    assert {gap.kind for gap in report.gaps} == {"not-asked", "not-applicable"}
+
+
+def test_locks_are_made_anew_and_not_edited() -> None:
+    lock = "version = 1\n" + "".join(
+        f'[[package]]\nname = "{name}"\nversion = "{version}"\n'
+        for name, version in (("peft", "0.17.1"), ("transformers", "5.24.0"))
+    )
+    fix = errors(lint(lock, "uv.lock"))[HYBRID_CACHE].fixes[0]
+    assert fix.commands == (("uv", "lock", "--upgrade-package", "peft"),)
