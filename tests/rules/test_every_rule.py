@@ -14,10 +14,10 @@ from doctor.facts import Facts, Stage
 from doctor.findings import SEVERITIES, Evidence
 from doctor.rules import Hit, Rule, code_rules, why_of
 
-from . import test_bitsandbytes, test_driver, test_imports, test_python, test_torch
+from . import test_bitsandbytes, test_driver, test_files, test_imports, test_python, test_script, test_torch
 
 RULES = {rule.id: rule for rule in code_rules()}
-TABLES = (test_bitsandbytes, test_driver, test_imports, test_python, test_torch)
+TABLES = (test_bitsandbytes, test_driver, test_files, test_imports, test_python, test_script, test_torch)
 HITS: dict[str, tuple[Any, ...]] = {
     f"{table.__name__}: {name}": hit for table in TABLES for name, hit in table.HITS.items()
 }
@@ -34,7 +34,7 @@ def test_every_rule_has_a_hit() -> None:
 
 
 def test_the_healthy_machine_has_none_of_the_faults_and_every_rule_was_asked() -> None:
-    found, not_judged = judge(healthy.FACTS, code_rules())
+    found, not_judged = judge(healthy.FACTS, [one for one in code_rules() if "script" not in one.needs])
     assert [finding for finding in found if finding.id not in ELSEWHERE] == []
     assert not_judged == []
 
@@ -93,7 +93,7 @@ def test_a_rule_that_crashes_is_told_and_the_others_go_on() -> None:
     def crash(facts: Facts) -> Any:
         raise ZeroDivisionError("of our own making")
 
-    broken = Rule("test/broken", "error", (), (), (), "", crash)
+    broken = Rule("test/broken", "error", (), (), (), str, crash)
     given = test_torch.HITS["a CPU build beside a GPU"][2]
     found, _ = judge(given, [broken, RULES["torch/cpu-only-build"]])
     assert [finding.id for finding in found] == ["doctor/rule-crashed", "torch/cpu-only-build"]
@@ -107,7 +107,7 @@ def test_the_hits_before_a_crash_are_not_half_told() -> None:
         yield Hit(title="One", evidence=(Evidence("a", "b"),))
         raise KeyError("later")
 
-    found, _ = judge(healthy.FACTS, [Rule("test/broken", "error", (), (), (), "", crash)])
+    found, _ = judge(healthy.FACTS, [Rule("test/broken", "error", (), (), (), str, crash)])
     assert [finding.id for finding in found] == ["doctor/rule-crashed"]
 
 

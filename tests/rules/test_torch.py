@@ -23,6 +23,14 @@ def with_gpu(*capabilities: str | None) -> Facts:
     )
 
 
+def with_torchvision(version: str) -> Facts:
+    """The healthy machine, torch 2.13, with torchvision beside it."""
+    assert healthy.FACTS.packages
+    installed = healthy.FACTS.packages.installed
+    vision = but(installed["torch"], name="torchvision", version=version)
+    return facts(packages=but(healthy.FACTS.packages, installed={**installed, "torchvision": vision}))
+
+
 HITS = {
     "a CPU build beside a GPU": case(
         "torch/cpu-only-build",
@@ -54,9 +62,18 @@ HITS = {
         "cannot use the GPU",
         seen=("torch.cuda.is_available() is False",),
     ),
+    "a torchvision of another torch": case(
+        "torch/torchvision-mismatch",
+        "error",
+        with_torchvision("0.17.2"),
+        "torchvision 0.17.2 was built for torch 2.2, not 2.13.0",
+        seen=("0.17.2 -> 0.28.*",),
+        command=f"{PYTHON} -m pip install torchvision==0.28.*",
+    ),
 }
 
 MISSES = {
+    "the torchvision of this torch": with_torchvision("0.28.0"),
     "a CPU build and no GPU": facts(torch=CPU_BUILD, gpus=()),
     "a build of which the variant is not known": facts(
         torch=but(TORCH, variant="unknown", cuda_version=None)
