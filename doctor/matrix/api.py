@@ -223,19 +223,30 @@ def joined(runs: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def with_ancestors(owner: str) -> Iterator[str]:
-    """A callable and the same of every class that its class ever derived from, nearest first."""
-    yield owner
+    """A callable and the same of every class that its class ever derived from, nearest first, each once.
+
+    Over the releases two classes may have derived from each other: trl's KTOTrainer and its experimental one.
+    """
+    waiting, seen = [owner], set[str]()
+    while waiting:
+        name = waiting.pop(0)
+        if name in seen:
+            continue
+        seen.add(name)
+        yield name
+        waiting = [*ancestors(name), *waiting]
+
+
+def ancestors(owner: str) -> list[str]:
+    """What a class, a function or a method ever took over directly, in the order of its line."""
     table = table_of(package_of(owner))
     if table is None:
-        return
+        return []
     line = table.classes.get(owner)
     if line is not None:
-        words = (word.partition("@")[0] for word in line.split(" ")[1:])
-        yield from (each for base in words if base != UNKNOWN for each in with_ancestors(base))
-        return
-    words = (word.partition("@")[0] for word in table.callables.get(owner, "").split(" ")[1:])
-    yield from (word[1:] for word in words if word.startswith(">") and word != SUPER)
+        return [word.partition("@")[0] for word in line.split(" ")[1:] if not word.startswith(UNKNOWN)]
+    words = [word.partition("@")[0] for word in table.callables.get(owner, "").split(" ")[1:]]
+    forwarded = [word[1:] for word in words if word.startswith(">") and word != SUPER]
     of, _, method = owner.rpartition(".")
-    if of in table.classes:
-        for base in list(with_ancestors(of))[1:]:
-            yield from with_ancestors(f"{base}.{method}")
+    inherited = [f"{base}.{method}" for base in list(with_ancestors(of))[1:]] if of in table.classes else []
+    return forwarded + inherited

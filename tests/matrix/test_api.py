@@ -238,3 +238,12 @@ def test_every_table_is_in_order(package: str) -> None:
     assert list(table.order) == sorted(set(table.order)) and len(table.order) > 10
     top = package.replace("-", "_")
     assert all(key.split(".")[0] == top for own in (table.modules, table.callables) for key in own)
+
+
+def test_classes_that_derived_from_each_other_over_the_releases() -> None:
+    """trl's KTOTrainer came to derive from its experimental one, which had derived from it."""
+    names = list(api.with_ancestors("trl.KTOTrainer"))
+    assert names[0] == "trl.KTOTrainer" and "transformers.Trainer" in names
+    assert len(names) == len(set(names))
+    found = api.replacement("trl.KTOTrainer", "tokenizer")
+    assert found is not None and found.new == "processing_class"
