@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 import msgspec
@@ -12,17 +12,17 @@ from doctor.probes import Looks
 
 OnField = Callable[[Facts], None]
 
-# Fields in the order of Facts; the module of the same name in ``probes`` fills each.
-FIELDS = tuple(field for field in Facts.__struct_fields__ if field != "gaps")
+# Fields in the order of Facts; the module of the same name in ``probes`` fills each. A machine has no script.
+FIELDS = tuple(field for field in Facts.__struct_fields__ if field not in ("script", "gaps"))
 
 
-def gather(looks: Looks, on_field: OnField | None = None) -> Facts:
+def gather(looks: Looks, on_field: OnField | None = None, fields: Sequence[str] = FIELDS) -> Facts:
     """Ask every probe in turn; one that fails or finds nothing leaves a gap and the next is asked.
 
-    ``on_field`` is told the facts so far after each.
+    ``on_field`` is told the facts so far after each; ``fields`` are those that are wanted.
     """
     facts = Facts()
-    for name in FIELDS:
+    for name in fields:
         value = ask(name, looks)
         if isinstance(value, Gap):
             facts = msgspec.structs.replace(facts, gaps=(*facts.gaps, value))

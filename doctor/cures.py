@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from doctor import edits
 from doctor.facts import Facts, Interpreter
 from doctor.findings import Fix
 from doctor.matrix.platform import torch_for
@@ -53,8 +54,13 @@ def install_commands(
 
 
 def install(facts: Facts, title: str, *requirements: str, again: bool = False, options: Command = ()) -> Fix:
-    """A fix that installs. An interpreter that must not be changed gets a virtual environment instead."""
+    """A fix that installs, or that edits the file which says what is.
+
+    An interpreter that must not be changed gets a virtual environment instead.
+    """
     interpreter = facts.interpreter
+    if facts.packages and facts.packages.wanted:
+        return edits.ask_for(facts.packages.wanted, title, requirements, options)
     if interpreter and interpreter.externally_managed:
         return in_new_environment(interpreter, title, (*options, *requirements))
     installer = installer_of(facts, name_of(requirements[0]) if requirements else "")
@@ -89,6 +95,8 @@ def torch_for_machine(facts: Facts) -> tuple[Fix, ...]:
 
 def uninstall(facts: Facts, title: str, *packages: str) -> Fix:
     """A fix that takes packages away."""
+    if facts.packages and facts.packages.wanted:
+        return edits.drop(facts.packages.wanted, title, packages)
     python = facts.interpreter.executable if facts.interpreter else "python"
     installer = installer_of(facts, packages[0])
     if installer == "conda" and facts.interpreter:

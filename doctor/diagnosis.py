@@ -37,13 +37,23 @@ FAILURES = ("import-failed", "import-crashed", "import-hung", "stage-failed")
 
 
 def all_rules() -> tuple[Rule, ...]:
-    """The rules written as code, then those that are rows of the matrix."""
-    return code_rules() + matrix_rules()
+    """The rules written as code, then the rows of the matrix, then what its platform tables say of files."""
+    from doctor.matrix.build_rules import build_rules  # a machine shows its builds, and need not wait for it
+
+    return code_rules() + matrix_rules() + build_rules()
 
 
-def diagnose(facts: Facts, subject: Subject, ignore: Sequence[str] = ()) -> Report:
-    """Judge facts by every rule, fold symptoms into their causes, and order what is left."""
-    rules = all_rules()
+def machine_rules() -> tuple[Rule, ...]:
+    """Every rule but those of scripts: a machine does not lack one."""
+    return code_rules(scripts=False) + matrix_rules()
+
+
+def diagnose(
+    facts: Facts, subject: Subject, ignore: Sequence[str] = (), rules: Sequence[Rule] | None = None
+) -> Report:
+    """Judge facts by every rule or by those given, fold symptoms into their causes, order what is left."""
+    if rules is None:
+        rules = machine_rules() if facts.script is None else all_rules()
     found, not_judged = judge(facts, rules)
     prefixes = tuple(prefix for prefix in ignore if prefix)
     kept = [finding for finding in found if not finding.id.startswith(prefixes)] if prefixes else found

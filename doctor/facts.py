@@ -12,6 +12,9 @@ from typing import Literal
 
 import msgspec
 
+from doctor.script import Script
+from doctor.wanted import Wanted
+
 Stage = Literal[
     "install",
     "import-torch",
@@ -66,7 +69,7 @@ class Driver(Fact, frozen=True, kw_only=True):
 
     version: str  # "535.104.05"
     cuda_version: str | None  # "12.2"
-    source: Literal["nvml", "nvidia-smi", "kernel"]
+    source: Literal["nvml", "nvidia-smi", "kernel", "stated"]
     # What each witness said, where they differ: {"nvml": "535.104.05", "nvidia-smi": "470.42"}
     disagreement: Mapping[str, str] = {}
 
@@ -99,7 +102,7 @@ class Interpreter(Fact, frozen=True, kw_only=True):
     implementation: str  # "CPython"
     prefix: str
     base_prefix: str
-    kind: Literal["venv", "conda", "system"]
+    kind: Literal["venv", "conda", "system", "stated"]  # stated: no interpreter, only its version is known
     site_folders: tuple[str, ...]
     user_site: str | None  # None where Python leaves it out
     externally_managed: bool
@@ -161,13 +164,16 @@ class Shadow(Fact, frozen=True, kw_only=True):
 
 
 class Packages(Fact, frozen=True, kw_only=True):
-    """All that is installed in the target."""
+    """All that is installed in the target, or that an installer would take for what a file asks for."""
 
     installed: Mapping[str, Package]
     duplicates: tuple[Duplicate, ...] = ()
     shadows: tuple[Shadow, ...] = ()
     unregistered: tuple[str, ...] = ()  # of the stack: importable, with no metadata that says so
     leftovers: tuple[str, ...] = ()  # "~ransformers": the rest of an interrupted uninstall
+    wanted: Wanted | None = None  # the file that was read; None where the packages were found installed
+    conflicts: tuple[str, ...] = ()  # why no installer can satisfy that file, as sentences
+    is_partial: bool = False  # of a file: more would be installed than is told here
 
 
 class TorchBuild(Fact, frozen=True, kw_only=True):
@@ -276,6 +282,7 @@ class Facts(Fact, frozen=True, kw_only=True):
     bitsandbytes_runtime: BitsandbytesRuntime | None = None
     trial: Trial | None = None
     hashes: FileCheck | None = None
+    script: Script | None = None  # of `lint` alone: what is held against the packages
     gaps: tuple[Gap, ...] = ()
 
     def version_of(self, package: str) -> str | None:

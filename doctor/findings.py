@@ -23,6 +23,7 @@ class Evidence(msgspec.Struct, frozen=True):
     subject: str
     seen: str
     wanted: str = ""
+    where: str = ""  # "requirements.txt:3", where it stands in a file
 
 
 class Fix(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ and on output. Nothing here judges.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import subprocess
 import sys
@@ -39,6 +40,8 @@ class Host(Protocol):
         on_line: OnLine | None = None,
     ) -> Completed: ...
     def read_text(self, path: str) -> str | None: ...
+    def read_bytes(self, path: str, limit: int) -> bytes: ...
+    def is_folder(self, path: str) -> bool: ...
     def list_folder(self, path: str) -> tuple[str, ...]: ...
     def is_file(self, path: str) -> bool: ...
     def is_link(self, path: str) -> bool: ...
@@ -120,6 +123,18 @@ class LocalHost:
                 return file.read(READ_BYTES).decode("utf-8", "replace")
         except (OSError, ValueError):
             return None
+
+    def read_bytes(self, path: str, limit: int) -> bytes:
+        """The start of a file, ``limit`` bytes at most. Raises OSError where it is no file that can be read."""
+        if not os.path.isfile(path):  # a pipe or a device may never end
+            os.stat(path)
+            raise IsADirectoryError(errno.EISDIR, "it is no regular file", path)
+        with open(path, "rb") as file:
+            return file.read(limit)
+
+    def is_folder(self, path: str) -> bool:
+        """Is there a folder, links followed?"""
+        return os.path.isdir(path)
 
     def list_folder(self, path: str) -> tuple[str, ...]:
         """Names in a folder, sorted; empty where it cannot be listed."""

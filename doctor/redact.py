@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Literal, TypeVar, get_origin
 
 import msgspec
@@ -17,6 +17,7 @@ import msgspec
 from doctor.facts import Facts
 from doctor.findings import Report
 from doctor.render.plain import plain
+from doctor.resolution import Resolution
 from doctor.stack import STACK
 
 SECRET = "<secret>"
@@ -33,6 +34,7 @@ GENERIC_NAMES = frozenset([*_SHARED_NAMES.split(), *STACK, *Facts.__struct_field
 
 # Words of our own: a host that is called "doctor" must not change the ids of findings.
 OUR_FIELDS = frozenset({"id", "primary", "breaks", "blocked_by", "about"})
+SHORT = 200  # characters of a text that is likely to come again
 PASSES = 4  # one mask, or an escape sequence that is taken out, may bring the next to light
 
 _T = TypeVar("_T")
@@ -108,6 +110,11 @@ def redact(report: Report, identity: Identity) -> Report:
     return _walk(report, _masker(identity, GENERIC_NAMES.union(installed)))
 
 
+def redact_resolution(resolution: Resolution, identity: Identity) -> Resolution:
+    """The same set without names and secrets."""
+    return _walk(resolution, _masker(identity, GENERIC_NAMES.union(resolution.pins)))
+
+
 def redact_text(text: str, identity: Identity) -> str:
     """One text without names and secrets: what is said outside a report."""
     return _masker(identity, GENERIC_NAMES)(text)
@@ -140,7 +147,8 @@ def _foreign_fields(kind: type[msgspec.Struct]) -> list[str]:
 
 def _masker(identity: Identity, generic: frozenset[str]) -> _Mask:
     """The function that masks one text; a GPU keeps its number through the whole report."""
-    rules = [*_SECRETS, *_home_rules(identity.home), *_name_rules(identity, generic)]
+    rules = (*_SECRETS, *_home_rules(identity.home), *_name_rules(identity, generic))
+    settled = _settled(rules)
     numbers: dict[str, str] = {}
 
     def number(match: re.Match[str]) -> str:
@@ -154,13 +162,24 @@ def _masker(identity: Identity, generic: frozenset[str]) -> _Mask:
 
     @cache
     def mask(text: str) -> str:
+        if text in settled:
+            return settled[text]
+        given = text
         for _ in range(PASSES):
             before, text = text, mask_once(text)
             if text == before:
                 break
+        if "-<" not in text and len(given) < SHORT:  # no number of a GPU, which holds for one report alone
+            settled[given] = text
         return text
 
     return mask
+
+
+@lru_cache(maxsize=8)
+def _settled(rules: tuple[_Rule, ...]) -> dict[str, str]:
+    """What became of short texts under these rules: the files of one run repeat each other's."""
+    return {}
 
 
 def _mask_other_home(match: re.Match[str]) -> str:

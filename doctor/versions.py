@@ -7,11 +7,13 @@ their torch ``2.6.0a0+ecf3bae40a.nv25.01``: it holds what 2.6.0 holds. ``0.45.1.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
 
+@lru_cache(maxsize=65_536)
 def comparable(text: str) -> Version | None:
     """The version by which a release is ordered, None where the text is no version."""
     try:

@@ -60,6 +60,7 @@ def main() -> None:
             "imports": [sys.executable, "-c", "import typer, rich"],
             "quick": [*doctor, "--quick"],
             "transformers env": environment,
+            "resolve": [sys.executable, "-m", "doctor", "resolve", "--python", target],
         }
     )
     with tempfile.TemporaryDirectory() as folder:
@@ -68,6 +69,7 @@ def main() -> None:
     print(f"check --quick                   {quick['quick']:.3f} s, {rss:.0f} MiB resident (at most 70)")
     print(f"  / import typer, rich          {quick['quick'] / quick['imports']:.2f} (at most 2.5)")
     print(f"  transformers env /            {quick['transformers env'] / quick['quick']:.1f} (at least 10)")
+    print(f"resolve                         {quick['resolve']:.3f} s (at most 1.5)")
     print(f"check                           {whole['check']:.2f} s")
     print(f"  / plain script of the same    {whole['check'] / whole['plain']:.2f} (at most 1.3)")
 

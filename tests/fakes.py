@@ -157,6 +157,14 @@ class FakeHost:
     def read_text(self, path: str) -> str | None:
         return self.files.get(path)
 
+    def read_bytes(self, path: str, limit: int) -> bytes:
+        if path not in self.files:
+            raise FileNotFoundError(2, "No such file or directory", path)
+        return self.files[path].encode("utf-8", "surrogateescape")[:limit]
+
+    def is_folder(self, path: str) -> bool:
+        return bool(self.list_folder(path))
+
     def list_folder(self, path: str) -> tuple[str, ...]:
         folder = PurePosixPath(path)
         inside = [PurePosixPath(file) for file in self.files]

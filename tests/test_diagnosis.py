@@ -305,8 +305,8 @@ def test_rules_that_lack_a_fact_are_named_with_it() -> None:
 def test_with_nothing_known_all_is_left_unjudged_and_nothing_crashes() -> None:
     given = report(Facts())
     assert (given.findings, given.verdict, given.primary) == ((), "undetermined", None)
-    judged = {rule.id for rule in diagnosis.all_rules()} - {one.id for one in given.not_judged}
-    assert judged == {rule.id for rule in diagnosis.all_rules() if not rule.needs}
+    judged = {rule.id for rule in diagnosis.machine_rules()} - {one.id for one in given.not_judged}
+    assert judged == {rule.id for rule in diagnosis.machine_rules() if not rule.needs}
 
 
 @pytest.mark.parametrize("field", [field for field in Facts.__struct_fields__ if field != "gaps"])
@@ -376,8 +376,8 @@ def test_a_rule_that_crashes_is_part_of_the_report(monkeypatch: pytest.MonkeyPat
     def crash(given: Facts) -> Any:
         raise RuntimeError("of our own making")
 
-    broken = Rule("test/broken", "error", (), (), (), "", crash)
-    monkeypatch.setattr(diagnosis, "all_rules", lambda: (broken,))
+    broken = Rule("test/broken", "error", (), (), (), str, crash)
+    monkeypatch.setattr(diagnosis, "machine_rules", lambda: (broken,))
     given = report(healthy.FACTS)
     assert (given.verdict, given.primary) == ("impaired", "doctor/rule-crashed")
 

@@ -265,6 +265,17 @@ def test_files_are_read_as_text_or_not_at_all(host: LocalHost, tmp_path: Path) -
     assert host.read_text("a\0b") is None
 
 
+def test_bytes_of_a_file_and_why_there_are_none(host: LocalHost, tmp_path: Path) -> None:
+    (tmp_path / "bytes").write_bytes(b"\xff\x00abc")
+    assert host.read_bytes(str(tmp_path / "bytes"), 3) == b"\xff\x00a"
+    for path, kind in ((tmp_path / "absent", FileNotFoundError), (tmp_path, IsADirectoryError)):
+        with pytest.raises(kind):
+            host.read_bytes(str(path), 3)
+    with pytest.raises(OSError, match="no regular file"):
+        host.read_bytes("/dev/zero", 3)
+    assert host.is_folder(str(tmp_path)) and not host.is_folder(str(tmp_path / "bytes"))
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
 def test_a_file_that_may_not_be_read(host: LocalHost, tmp_path: Path) -> None:
     (tmp_path / "secret").touch(mode=0o000)

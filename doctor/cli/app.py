@@ -6,7 +6,9 @@ import typer
 
 from doctor.cli.check import check
 from doctor.cli.explain import explain
+from doctor.cli.lint import lint
 from doctor.cli.report import report
+from doctor.cli.resolve import resolve
 from doctor.cli.words import Command, Group
 
 app = typer.Typer(
@@ -17,7 +19,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Finds the true cause of a broken LoRA or QLoRA environment and gives the command that cures it.",
 )
-for command in (check, explain, report):
+for command in (check, explain, report, lint, resolve):
     app.command(cls=Command)(command)
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from doctor.host import LocalHost
+from doctor.host import Host, LocalHost
 from doctor.probes import Looks
 from doctor.target import Target, TargetNotFound, find_target
 
@@ -32,9 +32,9 @@ class Examination:
     def run(self) -> Report:
         """Gather and judge."""
         from doctor.checkup import gather
-        from doctor.diagnosis import all_rules
+        from doctor.diagnosis import machine_rules
 
-        all_rules()  # read while the children look, not after
+        machine_rules()  # read while the children look, not after
         try:
             if self.live:
                 self.live.begin(
@@ -64,13 +64,7 @@ class Examination:
 
     def identity(self) -> Identity:
         """Whom no output may name."""
-        from doctor.redact import Identity
-
-        env = self.host.env
-        user = env.get("USER") or env.get("LOGNAME") or env.get("USERNAME") or ""
-        home = os.path.expanduser("~")
-        host = os.uname().nodename if hasattr(os, "uname") else env.get("COMPUTERNAME", "")
-        return Identity(home="" if home == "~" else home, user=user, host=host)
+        return identity_of(self.host)
 
     def tell(self, facts: Facts) -> None:
         """Print each subject whose facts have just become known."""
@@ -89,6 +83,17 @@ class Examination:
         self._now = what
         if self.live:
             self.live.working(what)
+
+
+def identity_of(host: Host) -> Identity:
+    """The user and the machine, whom no output may name."""
+    from doctor.redact import Identity
+
+    env = host.env
+    user = env.get("USER") or env.get("LOGNAME") or env.get("USERNAME") or ""
+    home = os.path.expanduser("~")
+    name = os.uname().nodename if hasattr(os, "uname") else env.get("COMPUTERNAME", "")
+    return Identity(home="" if home == "~" else home, user=user, host=name)
 
 
 def chosen_target(host: LocalHost, python: str | None) -> Target:

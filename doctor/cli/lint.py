@@ -9,10 +9,20 @@ import typer
 
 from doctor.cli import machine, options
 from doctor.cli.early import this_machine
-from doctor.cli.output import EXIT_USAGE, FILE_STYLE, deliver, exit_code, refuse, rendered_all, style_of
+from doctor.cli.output import (
+    EXIT_NOT_EXAMINED,
+    EXIT_USAGE,
+    FILE_STYLE,
+    deliver,
+    exit_code,
+    refuse,
+    rendered_all,
+    style_of,
+)
 
 if TYPE_CHECKING:
     from doctor.findings import Report
+    from doctor.host import Host
     from doctor.lint.run import Lint
 
 Against = Annotated[
@@ -60,22 +70,33 @@ def lint(
     deliver("".join(run.patches) if diff else rendered_all(reports, format, style), output)
     # On a terminal the report has said it.
     for name, reason in run.unreadable if format != "terminal" or output or diff else ():
-        typer.echo(f"lora-doctor: {name}: {reason}", err=True)
+        typer.echo(f"lora-doctor: {plainly(host, f'{name}: {reason}')}", err=True)
     worst = max(exit_code(report, strict) for report in reports)
     raise typer.Exit(EXIT_USAGE if run.unreadable else worst)
 
 
 def reports_or_leave(run: Lint, files: list[str]) -> list[Report]:
-    """The redacted reports of all files. Leaves with 2 where there is nothing to judge, or to judge by."""
+    """The redacted reports of all files. Leaves where there is nothing to judge, or to judge by."""
     from doctor.cli.examination import identity_of
-    from doctor.lint.scripts import Unjudged
+    from doctor.lint.scripts import Unexamined, Unjudged
     from doctor.redact import redact
 
     try:
         reports = list(run.reports(files))
     except Unjudged as error:
-        refuse(str(error), "see: lora-doctor lint --help")
+        code = EXIT_NOT_EXAMINED if isinstance(error, Unexamined) else EXIT_USAGE
+        refuse(plainly(run.host, str(error)), "see: lora-doctor lint --help", code)
     if not reports:
-        refuse(f"nothing to read in {', '.join(files)}", "name a requirements file, a lock or a script")
+        said = plainly(run.host, f"nothing to read in {', '.join(files)}")
+        refuse(said, "name a requirements file, a lock or a script")
     identity = identity_of(run.host)
     return [redact(report, identity) for report in reports]
+
+
+def plainly(host: Host, text: str) -> str:
+    """A text for standard error in one line, without names and secrets."""
+    from doctor.cli.examination import identity_of
+    from doctor.redact import redact_text
+    from doctor.render.plain import one_line
+
+    return one_line(redact_text(text, identity_of(host)))

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 Format = Literal["terminal", "json", "jsonl", "markdown"]
+FileFormat = Literal["terminal", "json", "jsonl", "markdown", "github", "sarif"]
 
 Python = Annotated[
     str | None,
@@ -26,4 +27,5 @@ Strict = Annotated[
 ]
 NoColor = Annotated[bool, typer.Option("--no-color", help="Plain text.")]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to tell it.")]
+FileFormatOption = Annotated[FileFormat, typer.Option("--format", help="How to tell it.")]
 Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to a file.")]

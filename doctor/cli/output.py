@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import typer
@@ -50,6 +51,29 @@ def rendered(report: Report, form: str, style: dict[str, Any]) -> str:
     return terminal.render(report, **style)
 
 
+def rendered_all(reports: Sequence[Report], form: str, style: dict[str, Any]) -> str:
+    """Reports of several files in one text: one document where the format knows of many, else in turn."""
+    if form == "github":
+        from doctor.render import github
+
+        return "".join(github.render(report) for report in reports)
+    if form == "sarif":
+        from doctor.render import sarif
+
+        return sarif.render(reports)
+    if form == "terminal":
+        from doctor.render import file_terminal
+
+        return file_terminal.render(reports, **style)
+    if form == "markdown":
+        from doctor.render import file_markdown
+
+        return file_markdown.render(reports)
+    if form == "json" and len(reports) != 1:
+        refuse("--format json is for one input", "use jsonl, which gives one report a line")
+    return "".join(rendered(report, form, style) for report in reports)
+
+
 def deliver(text: str, output: str | None) -> None:
     """Write to a file or, for None and "-", to standard output. Leaves with 2 where it cannot be written."""
     text = text if text.endswith("\n") else text + "\n"
@@ -79,5 +103,7 @@ def exit_code(report: Report, strict: bool) -> int:
         return EXIT_NOT_EXAMINED
     grave = ("error", "warning") if strict else ("error",)
     # What does not apply here, such as a GPU that the machine lacks, is no gap in the examination.
-    gaps = [gap for gap in report.gaps if gap.kind != "not-applicable"] if strict else []
+    # Nor is a driver or GPU that nobody stated a gap in the reading of a file.
+    harmless = ("not-applicable",) if report.subject.kind == "live" else ("not-applicable", "not-asked")
+    gaps = [gap for gap in report.gaps if gap.kind not in harmless] if strict else []
     return EXIT_ERROR if gaps or any(finding.severity in grave for finding in report.findings) else 0

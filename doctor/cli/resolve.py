@@ -56,7 +56,8 @@ def resolve(
     no_color: options.NoColor = False,
 ) -> None:
     """Find versions that work together, newest first, for this machine or a described one; says why."""
-    host, asked = this_machine(), parsed(pins or [])
+    host = this_machine()
+    asked = parsed(host, pins or [])
     words = (python_version, os, arch, driver, gpu, compute_capability, gpu_memory, torch_cuda)
     found = resolution(host, asked, machine.stated_by(words), python, closest, verify)
     tell(host, found, format, output, no_color)
@@ -86,14 +87,16 @@ def tell(host: LocalHost, found: Resolution, form: str, output: str | None, no_c
     deliver(rendered(found, form, style if output is None else FILE_STYLE), output)
 
 
-def parsed(pins: list[str]) -> list[Requirement]:
+def parsed(host: LocalHost, pins: list[str]) -> list[Requirement]:
     """Pins as requirements. Leaves with 2 where one is none, or no table of releases can speak of it."""
+    from doctor.cli.examination import identity_of
     from doctor.proposal import PinInvalid, pin
+    from doctor.redact import redact_text
 
     try:
         return [pin(text) for text in pins]
     except PinInvalid as error:
-        refuse(str(error), error.hint)
+        refuse(redact_text(str(error), identity_of(host)), error.hint)
 
 
 def facts_of(host: LocalHost, stated: Stated, python: str | None, *, needs_target: bool) -> Facts:

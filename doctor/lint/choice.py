@@ -16,7 +16,7 @@ from packaging.requirements import Requirement as Pep508
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from doctor.matrix.releases import release, releases_of
+from doctor.matrix.releases import is_outside, release, releases_of
 from doctor.matrix.resolver import Conflict, Machine, solve
 from doctor.readers.requirement import is_moving
 from doctor.versions import comparable
@@ -166,6 +166,8 @@ def solve_for(live: Sequence[Requirement], machine: Machine) -> Choice:
     opaque = {one.name for one in live if one.origin and not one.specifier and not is_moving(one)}
     pins = {one.name: exact for one in live if (exact := exact_version(one))}
     unknown = {name for name, version in pins.items() if releases_of(name) and not release(name, version)}
+    outside = {one.name for one in live if is_outside(one.name, one.specifier)}
+    opaque, unknown = opaque | outside, unknown | outside
     asked = [one for one in live if one.name not in opaque | unknown]
     chosen: dict[str, str] = {}
     limits: set[str] = set()
@@ -182,7 +184,7 @@ def solve_for(live: Sequence[Requirement], machine: Machine) -> Choice:
         limits |= broken
     # The label of a build ("+cu118") is the file's; the tables know releases.
     labelled = {name: version for name, version in pins.items() if "+" in version or name in unknown}
-    foreign = any(not releases_of(one.name) for one in live)
+    foreign = bool(outside) or any(not releases_of(one.name) for one in live)
     return Choice({**chosen, **pins, **labelled}, is_partial=foreign)
 
 

@@ -15,6 +15,7 @@ from doctor.findings import Report, Subject
 from doctor.host import LocalHost
 from doctor.lint.inputs import open_source
 from doctor.lint.judging import facts_of, with_gaps
+from doctor.lint.stated_versions import wanted_by
 from doctor.matrix.rows import reviewed
 from doctor.readers import Source, Unreadable
 from doctor.readers.recognition import is_recipe, read
@@ -33,6 +34,10 @@ UPWARDS = 3  # folders above the script's own
 
 class Unjudged(Exception):
     """What scripts are to be held against cannot be read; the message says why."""
+
+
+class Unexamined(Unjudged):
+    """The interpreter that they are to be held against does not answer."""
 
 
 class Versions(NamedTuple):
@@ -62,7 +67,7 @@ class Scripts:
     def report_on(self, source: Source) -> Report:
         """The report of one script. Raises :class:`Unreadable` and :class:`Unjudged`."""
         script = read_any(source)
-        versions = self.asked or self.beside(source.name) or self.newest
+        versions = self.asked or self.own(source) or self.beside(source.name) or self.newest
         known = tuple(gap for gap in versions.facts.gaps if gap.about != "script")
         held = Gap(about="versions", kind="not-asked", reason=f"held against {versions.origin}")
         skipped = tuple(Gap(about="script", kind="not-asked", reason=reason) for reason in script.skipped)
@@ -92,7 +97,7 @@ class Scripts:
         return Versions(facts_of(wanted, self.machine, self.torch_cuda), path)
 
     def of_interpreter(self, python: str) -> Versions:
-        """The versions that an interpreter has, nothing imported. Raises :class:`Unjudged`."""
+        """The versions that an interpreter has, nothing imported. Raises :class:`Unexamined`."""
         from doctor.checkup import gather
         from doctor.probes import Looks
         from doctor.target import TargetNotFound, find_target
@@ -100,11 +105,22 @@ class Scripts:
         try:
             looks = Looks(self.host, find_target(self.host, python))
         except TargetNotFound as error:
-            raise Unjudged(f"--python {python}: {error}") from error
+            raise Unexamined(str(error)) from error
         looks.quick = True
         seen = gather(looks)
+        if seen.packages is None:
+            reason = next((gap.reason for gap in seen.gaps if gap.about == "packages"), "it does not answer")
+            raise Unexamined(f"--python {python}: {reason}")
         stated = {name: value for name in ("driver", "gpus") if (value := getattr(self.machine, name))}
         return Versions(msgspec.structs.replace(seen, **stated), f"what {python} has installed")
+
+    def own(self, source: Source) -> Versions | None:
+        """The versions that a script asks for itself, None where it names nothing of the stack."""
+        wanted = wanted_by(source)
+        if wanted is None or not {one.name for one in wanted.requirements} & set(STACK[2:]):
+            return None
+        origin = "what it asks for itself, as an installer would take it today"
+        return Versions(facts_of(wanted, self.machine, self.torch_cuda), origin)
 
     def beside(self, script: str) -> Versions | None:
         """The versions of a file in the script's folder, or in one above it."""

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 import msgspec
+from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
@@ -88,6 +89,34 @@ def release(package: str, version: str) -> Release | None:
 def by_version(package: str) -> dict[Version, Release]:
     """The releases of a package by their version: 2.13 finds 2.13.0."""
     return {Version(known.version): known for known in releases_of(package)}
+
+
+def is_outside(package: str, bounds: str) -> bool:
+    """Do bounds (">=2.0") lie above the newest release of the table, or below its oldest?
+
+    A table holds what was published from one day to another. There may be other releases.
+    """
+    table = releases_of(package)
+    oldest, newest = (comparable(table[place].version) for place in (0, -1)) if table else (None, None)
+    if oldest is None or newest is None:
+        return False
+    return any(is_above(one, newest) or is_below(one, oldest) for one in SpecifierSet(bounds))
+
+
+def is_above(bound: Specifier, newest: Version) -> bool:
+    """Does one bound admit nothing up to a version, and something above it?"""
+    floor = comparable(bound.version.removesuffix(".*"))
+    if floor is None or bound.operator not in (">=", ">", "~=", "=="):
+        return False
+    return floor > newest or (bound.operator == ">" and floor == newest)
+
+
+def is_below(bound: Specifier, oldest: Version) -> bool:
+    """Does one bound admit nothing from a version on, and something below it?"""
+    ceiling = comparable(bound.version.removesuffix(".*"))
+    if ceiling is None or bound.operator not in ("<", "<=", "~=", "=="):
+        return False
+    return (ceiling < oldest and not bound.contains(oldest)) or (bound.operator == "<" and ceiling == oldest)
 
 
 def decode(text: bytes) -> list[Line]:

@@ -17,11 +17,6 @@ from doctor.facts import Stage
 from doctor.findings import Severity
 from doctor.versions import Interval, comparable
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 FOLDER = Path(compat_matrix.__file__).parent
 
 # Subjects of a term that are no packages.
@@ -47,7 +42,7 @@ class Term(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Interval(self.introduced, self.fixed, self.last_affected)
 
 
-class Remedy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Remedy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One way out; exactly one field is set."""
 
     upgrade: str | None = None  # a package, to its ``fixed``
@@ -104,7 +99,17 @@ def reviewed() -> Mapping[str, Any]:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """A TOML file of the matrix as it stands."""
+    """A TOML file of the matrix as it stands. Raises ValueError where it is no TOML.
+
+    In an installed wheel its JSON stands beside it (``scripts/wheel_hook.py``): read far faster.
+    """
+    compiled = path.with_suffix(".json")
+    if compiled.is_file():
+        return msgspec.json.decode(compiled.read_bytes(), type=dict[str, Any])
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
@@ -112,7 +117,7 @@ def read_rows(file: Path) -> Iterator[Row]:
     """The rows of one file. Raises :class:`MatrixInvalid` with file, row and key."""
     try:
         document = read_toml(file)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise MatrixInvalid(f"{file.name}: {error}") from error
     for number, table in enumerate(document.get("incompatibility", ()), 1):
         name = table.get("row", f"number {number}")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import get_args
+
+import msgspec
 
 from doctor.cures import install, set_variable, torch_for_machine, uninstall
-from doctor.facts import Facts
+from doctor.facts import Facts, Stage
 from doctor.failures import all_failure_text, shows
-from doctor.findings import Confidence, Evidence, Fix
+from doctor.findings import CONFIDENCES, SEVERITIES, Confidence, Evidence, Fix
+from doctor.matrix.computed import computed_rows
 from doctor.matrix.rows import PLATFORM_SUBJECTS, Remedy, Row, Term, load_rows
 from doctor.rules import Hit, Rule
 from doctor.versions import comparable
@@ -28,16 +32,54 @@ FIELDS = {
 
 @cache
 def matrix_rules() -> tuple[Rule, ...]:
-    """Every live row as a rule."""
-    return tuple(rule_of(row) for row in load_rows() if not row.withdrawn)
+    """Every live row as a rule; rows of one id about the same subjects are one, what was written before what
+    was computed."""
+    together: dict[tuple[str, frozenset[str]], list[Row]] = {}
+    for row in load_rows() + computed_rows():
+        if not row.withdrawn:
+            together.setdefault((row.id, frozenset(row.when)), []).append(row)
+    return tuple(rule_of(*rows) for rows in together.values())
 
 
-def rule_of(row: Row) -> Rule:
-    """One row as a rule."""
-    needs = tuple(dict.fromkeys(FIELDS.get(subject, "packages") for subject in row.when))
+def rule_of(*rows: Row) -> Rule:
+    """Rows of one id about the same subjects as one rule, so that one fault gives one finding."""
+    first = rows[0]
     return Rule(
-        row.id, row.severity, needs, row.breaks, row.symptoms, page(row), lambda facts: judge(row, facts)
+        id=first.id,
+        severity=first.severity,
+        needs=tuple(dict.fromkeys(FIELDS.get(subject, "packages") for subject in first.when)),
+        breaks=united(row.breaks for row in rows),
+        symptoms=united(row.symptoms for row in rows),
+        describe=lambda: "\n\n".join(page(row) for row in rows if not is_told(row, rows)),
+        judge=lambda facts: told_once([(row, hit) for row in rows for hit in judge(row, facts)]),
     )
+
+
+def is_told(row: Row, rows: Sequence[Row]) -> bool:
+    """Was what a computed row says written by hand as well?"""
+    written = (other for other in rows if other.basis != "computed" and other.when == row.when)
+    return row.basis == "computed" and any(
+        shows(symptom, said) for other in written for symptom in other.symptoms for said in row.symptoms
+    )
+
+
+def told_once(hits: Sequence[tuple[Row, Hit]]) -> Iterator[Hit]:
+    """Of hits that speak of one fault the first of the gravest, with all that those of its gravity break."""
+    if not hits:
+        return
+    gravest = min((row.severity for row, _ in hits), key=SEVERITIES.index)
+    grave = [(row, hit) for row, hit in hits if row.severity == gravest]
+    yield msgspec.structs.replace(
+        grave[0][1],
+        severity=gravest,
+        confidence=min((hit.confidence for _, hit in grave), key=CONFIDENCES.index),
+        breaks=tuple(stage for stage in get_args(Stage) if any(stage in row.breaks for row, _ in grave)),
+    )
+
+
+def united(lists: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """All that several lists hold, once and in their order."""
+    return tuple(dict.fromkeys(one for given in lists for one in given))
 
 
 def page(row: Row) -> str:
@@ -58,15 +100,22 @@ def condition(term: Term) -> str:
 
 def judge(row: Row, facts: Facts) -> Iterator[Hit]:
     """One hit where all terms hold and the trial did not show the contrary."""
+    if not all(is_met(subject, term, facts) for subject, term in row.when.items()) or is_refuted(row, facts):
+        return
     values = {subject: value_of(facts, subject) for subject in row.when}
-    if all(holds(term, values[subject]) for subject, term in row.when.items()) and not is_refuted(row, facts):
-        yield Hit(
-            title=filled(row.title, values),
-            why=" ".join(row.why.split()),
-            evidence=tuple(evidence(subject, term, values[subject]) for subject, term in row.when.items()),
-            fixes=cures(row, facts),
-            confidence=confidence(row, facts, values),
-        )
+    yield Hit(
+        title=filled(row.title, values),
+        why=" ".join(row.why.split()),
+        evidence=tuple(evidence(subject, term, values[subject]) for subject, term in row.when.items()),
+        fixes=cures(row, facts),
+        confidence=confidence(row, facts, values),
+    )
+
+
+def is_met(subject: str, term: Term, facts: Facts) -> bool:
+    """Does one term hold for these facts? What a file leaves out may still come with what it names."""
+    unknown = term.absent and bool(facts.packages and facts.packages.is_partial)
+    return not unknown and holds(term, value_of(facts, subject))
 
 
 def filled(title: str, values: Mapping[str, str | None]) -> str:
@@ -98,8 +147,16 @@ def holds(term: Term, value: str | None) -> bool:
     return value in term.one_of if term.one_of else term.interval.contains(value)
 
 
+def is_installed(facts: Facts) -> bool:
+    """Are the packages there already, and not only asked for by a file?"""
+    wanted = facts.packages.wanted if facts.packages else None
+    return wanted is None or wanted.form == "installed"
+
+
 def is_refuted(row: Row, facts: Facts) -> bool:
     """Did every stage that the row says breaks run here and pass? Then what was seen outweighs it."""
+    if row.breaks == ("install",) and is_installed(facts):
+        return True
     if facts.trial is None or not row.breaks:
         return False
     passed = {run.stage for run in facts.trial.runs if run.outcome == "ok"}

@@ -9,7 +9,7 @@ import msgspec
 
 from doctor.readers import Lines, Source
 from doctor.readers.locks import bounds_of_python
-from doctor.readers.poetry_bounds import of_poetry
+from doctor.readers.poetry_bounds import marker_of, of_poetry
 from doctor.readers.requirement import NoRequirement, parse
 from doctor.readers.toml_document import Places, array, load, table, text_of
 from doctor.wanted import Requirement, Wanted
@@ -105,10 +105,9 @@ def of_entry(name: str, entry: dict[str, Any]) -> Requirement:
         reference = next((text_of(entry[key]) for key in ("rev", "tag", "branch") if key in entry), "")
         kind = "git+" if "git" in entry and not origin.startswith("git") else ""
         found = parse(f"{kind}{origin}@{reference}" if reference else kind + origin)
-        return msgspec.structs.replace(found, name=parse(name).name)
-    bounds, marker = of_poetry(text_of(entry.get("version"))), text_of(entry.get("markers"))
-    plain = parse(name)
-    return msgspec.structs.replace(plain, specifier=bounds, marker=marker, text=f"{name}{bounds}")
+        return msgspec.structs.replace(found, name=parse(name).name, marker=marker_of(entry))
+    bounds, plain = of_poetry(text_of(entry.get("version"))), parse(name)
+    return msgspec.structs.replace(plain, specifier=bounds, marker=marker_of(entry), text=f"{name}{bounds}")
 
 
 def poetry_python(poetry: dict[str, Any]) -> str:

@@ -49,6 +49,9 @@ def parse(text: str) -> Requirement:
         found = Pep508(text)
     except (InvalidRequirement, RecursionError) as error:
         return near_miss(text, error)
+    for one in found.specifier:
+        if one.operator == "===":  # which PEP 440 compares as text, whatever it is
+            version_of(one.version)
     of_url = of_reference(found.url) if found.url else None
     return Requirement(
         name=canonicalize_name(found.name),

@@ -42,7 +42,7 @@ def render(
 
 def told(report: Report, layout: Layout, brief: bool) -> list[str]:
     """A file and the blank line after it; of many, those without a fault take one line."""
-    if brief and not report.findings and report.verdict == "healthy":
+    if brief and not report.findings and report.verdict == "healthy" and not left_out(report):
         return layout.wrap(f"{report.subject.name}: {standing(report)}", 0, "ok")
     return [*one_file(report, layout), ""]
 
@@ -82,12 +82,19 @@ def summary(report: Report) -> list[str]:
     system = f"{facts.system.os} {facts.system.arch}" if facts.system else ""
     where = ", ".join(part for part in (python, system) if part)
     held = [gap.reason for gap in report.gaps if gap.about == "versions"]
+    held += [f"left out: {reason}" for reason in left_out(report)]
     if facts.packages is None:
         return [*held, where]
     # What a package without a table of releases requires may pin another release of the stack.
     is_open = facts.packages.is_partial and not facts.packages.conflicts and report.subject.kind != "script"
     unknown = ["what its other packages bring in is not known"] if is_open else []
     return [*held, f"{taken(facts.packages)} ({where})", *unknown]
+
+
+def left_out(report: Report) -> list[str]:
+    """The parts of a script that were not judged, and why."""
+    about_script = report.subject.kind == "script"
+    return [gap.reason for gap in report.gaps if about_script and gap.about == "script"]
 
 
 def taken(packages: Packages) -> str:

@@ -38,8 +38,13 @@ class Rule(NamedTuple):
     needs: tuple[str, ...]  # fields of Facts without which it cannot be judged
     breaks: tuple[str, ...]  # stages of a fine-tune
     symptoms: tuple[str, ...]  # substrings of what people see, or patterns behind "re:"
-    page: str
+    describe: Callable[[], str]  # its page, written only where somebody asks
     judge: Callable[[Facts], Iterable[Hit]]
+
+    @property
+    def page(self) -> str:
+        """What ``explain`` prints: the fault in one line, then headings Why, Fix, References."""
+        return self.describe()
 
     def finding(self, hit: Hit) -> Finding:
         """The hit with the rule's identity stamped on it."""
@@ -70,18 +75,19 @@ def rule(
     """Register a function as the judge of one fault."""
 
     def register(judge: Judge) -> Judge:
-        _rules.append(Rule(id, severity, needs, breaks, symptoms, judge.__doc__ or "", judge))
+        _rules.append(Rule(id, severity, needs, breaks, symptoms, lambda: judge.__doc__ or "", judge))
         return judge
 
     return register
 
 
 @cache
-def code_rules() -> tuple[Rule, ...]:
-    """Every rule written as code: all modules of this folder."""
+def code_rules(scripts: bool = True) -> tuple[Rule, ...]:
+    """Every rule written as code: all modules of this folder; those of scripts only where they are wanted."""
     for module in pkgutil.iter_modules(__path__):
-        import_module(f"{__name__}.{module.name}")
-    return tuple(_rules)
+        if scripts or module.name != "script":
+            import_module(f"{__name__}.{module.name}")
+    return tuple(rule for rule in _rules if scripts or "script" not in rule.needs)
 
 
 def why_of(page: str) -> str:

@@ -24,7 +24,9 @@ def absent_libraries(facts: Facts) -> list[str]:
 def is_absent(name: str, facts: Facts) -> bool:
     """Is a library neither registered nor importable?"""
     packages = facts.packages
-    return packages is not None and name not in packages.installed and name not in packages.unregistered
+    if packages is None or packages.wanted:  # a file says what it asks for, and another may ask for the rest
+        return False
+    return name not in packages.installed and name not in packages.unregistered
 
 
 @rule(

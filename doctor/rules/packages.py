@@ -142,7 +142,9 @@ def metadata_unreadable(facts: Facts) -> Iterator[Hit]:
 
 
 def required_by_stack(packages: Packages) -> set[str]:
-    """The stack and the packages whose code was looked at since the stack requires them."""
+    """The stack and the packages whose code was looked at since the stack requires them; all of a file."""
+    if packages.wanted:
+        return set(packages.installed)
     return {*STACK, *(name for name, package in packages.installed.items() if package.modules)}
 
 

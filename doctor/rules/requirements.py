@@ -27,6 +27,8 @@ def requirement_unsatisfied(facts: Facts) -> Iterator[Hit]:
     Fix: install a release that satisfies both.
     """
     assert facts.packages is not None
+    if facts.packages.conflicts:  # a file that no installer takes: rules/files.py tells the whole chain
+        return
     watched = required_by_stack(facts.packages)
     for package in facts.packages.installed.values():
         if package.name in watched:
@@ -46,7 +48,7 @@ def unmet(facts: Facts, package: Package, text: str) -> Iterator[Hit]:
         return
     name, bounds = re.sub(r"[-_.]+", "-", parts[1]).lower(), parts[2].strip()
     found = facts.packages.installed.get(name)
-    if is_satisfied(found, bounds) or (not found and name in STACK):  # of the stack, rules/missing.py speaks
+    if is_satisfied(found, bounds) or (not found and is_excused(name, facts)):
         return
     if parts[3] and not applies(parts[3][1:], facts):
         return
@@ -54,7 +56,7 @@ def unmet(facts: Facts, package: Package, text: str) -> Iterator[Hit]:
     severity: Severity = "error" if names(name, all_failure_text(facts)) else "warning"
     yield Hit(
         title=f"{package.name} {package.version} requires {wanted}, and "
-        + (f"{found.version} is installed" if found else "it is not installed"),
+        + (f"{found.version} {standing(facts)}" if found else "it is not installed"),
         severity=severity,
         evidence=(
             Evidence(package.name, package.version, f"its requirement {wanted} met"),
@@ -62,6 +64,20 @@ def unmet(facts: Facts, package: Package, text: str) -> Iterator[Hit]:
         ),
         fixes=(install(facts, f"Install {wanted}", wanted),),
     )
+
+
+def standing(facts: Facts) -> str:
+    """How a release got here: it is installed, or a file names it."""
+    wanted = facts.packages.wanted if facts.packages else None
+    return "is installed" if wanted is None or wanted.form == "installed" else "stands in this file"
+
+
+def is_excused(name: str, facts: Facts) -> bool:
+    """Is it no fault of this kind that a package is absent?
+
+    Of the stack, rules/missing.py speaks; what a file leaves out is installed with what it names.
+    """
+    return name in STACK or bool(facts.packages and facts.packages.wanted)
 
 
 def is_satisfied(found: Package | None, bounds: str) -> bool:

@@ -1,15 +1,18 @@
-"""Faults of the torch build: no CUDA in it, or none for this GPU."""
+"""Faults of the torch build: no CUDA in it, none for this GPU, a torchvision made for another."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.cures import torch_for_machine
+from doctor.cures import install, torch_for_machine, uninstall
 from doctor.facts import Facts
 from doctor.findings import Evidence
 from doctor.matrix.platform import has_code_for
 from doctor.rules import Hit, rule
 from doctor.rules.driver import SEE, hides_all
+from doctor.versions import comparable
+
+VISION_AHEAD = 15  # torchvision 0.15 goes with torch 2.0
 
 
 @rule(
@@ -92,4 +95,38 @@ def cuda_not_usable(facts: Facts) -> Iterator[Hit]:
         yield Hit(
             title=f"torch {runtime.version} cannot use the GPU that the driver shows",
             evidence=(Evidence("torch", said, f"{len(facts.gpus)} usable devices"),),
+        )
+
+
+@rule(
+    "torch/torchvision-mismatch",
+    "error",
+    needs=("packages",),
+    breaks=("import-transformers", "import-trl", "trainer-step", "sft-step"),
+    symptoms=("operator torchvision::nms does not exist",),
+)
+def torchvision_mismatch(facts: Facts) -> Iterator[Hit]:
+    """torchvision was built for another release of torch
+
+    Why: each minor release of torchvision is compiled for one minor release of torch, which it pins: 0.15
+    for 2.0, and so on. With another its operators are not registered, and whatever imports it fails;
+    transformers does where torchvision is installed.
+
+    Fix: install the torchvision of this torch, or uninstall torchvision if nothing needs images.
+
+    References: https://github.com/pytorch/vision#installation
+    """
+    torch, vision = (comparable(facts.version_of(name) or "") for name in ("torch", "torchvision"))
+    if not torch or not vision or torch.major != 2 or vision.major != 0:
+        return
+    partner = f"0.{torch.minor + VISION_AHEAD}"
+    if vision.minor != torch.minor + VISION_AHEAD:
+        yield Hit(
+            title=f"torchvision {vision} was built for torch 2.{vision.minor - VISION_AHEAD}, not {torch}",
+            evidence=(Evidence("torchvision", str(vision), f"{partner}.*"), Evidence("torch", str(torch))),
+            fixes=(
+                install(facts, f"Install torchvision {partner}", f"torchvision=={partner}.*"),
+                uninstall(facts, "Uninstall torchvision", "torchvision"),
+            ),
+            confidence="likely",
         )

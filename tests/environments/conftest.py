@@ -12,9 +12,11 @@ import pytest
 collect_ignore_glob = ["test_*.py"] if sys.platform == "win32" else []
 
 if sys.platform != "win32":
+    from sandboxes import NoSuchPython
+
     from . import faults, surroundings  # noqa: F401  (they register their environments)
     from .environment import built
-    from .lab import Lab, NoSuchPython
+    from .lab import Lab
     from .running import Outcome, run_doctor
 
 Check = Callable[..., "Outcome"]

@@ -5,8 +5,10 @@ A function gets the :class:`~.lab.Lab`, breaks one thing in a copy of a base, an
 
 from __future__ import annotations
 
+from sandboxes import install
+
 from .environment import Target, environment
-from .lab import Lab, Venv, install
+from .lab import Lab, Venv
 
 # Looks like the doctor's own JSON, holds what no text should, and would fool a terminal.
 RUBBISH = '{"ready": true}\n\x00\x1b[31mred\x1b[0m\x1b]0;title\x07{"schema": 1, "findings": []\n'

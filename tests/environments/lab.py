@@ -9,46 +9,37 @@ TORCH_INDEX_URL (the package index that holds torch's CPU builds).
 from __future__ import annotations
 
 import base64
-import contextlib
 import csv
-import fcntl
 import hashlib
 import os
-import re
 import shutil
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+import sandboxes
+from sandboxes import (
+    CannotBuild,
+    built_once,
+    cache_folder,
+    discard,
+    find_python,
+    install,
+    key_of,
+    link_tree,
+    make_venv,
+    torch_wheel,
+)
 
 HERE = Path(__file__).resolve().parent
-CONSTRAINTS = HERE.parents[1] / "scripts" / "constraints.txt"
 # The Pythons that may carry the bases, best first: ours, and the oldest that the pins admit.
 BASE_PYTHONS = tuple(dict.fromkeys((f"3.{max(sys.version_info[1], 11)}", "3.11")))
 KEEP = "LORA_DOCTOR_LAB_KEEP" in os.environ
 
 
-class CannotBuild(Exception):
-    """An environment that this machine cannot have, and why."""
-
-
-class NoSuchPython(CannotBuild):
-    """This machine has no interpreter of the version."""
-
-
-@dataclass(frozen=True)
-class Venv:
-    """A virtual environment on disk."""
-
-    folder: Path
-
-    @property
-    def python(self) -> Path:
-        return self.folder / "bin" / "python"
+class Venv(sandboxes.Venv):
+    """A virtual environment on disk that a test may break."""
 
     @property
     def site(self) -> Path:
@@ -115,14 +106,11 @@ class Lab:
     def base(self, pins: str = "newest") -> Venv:
         """The environment that a pins file describes, with the CPU build of torch; cached."""
         text = (HERE / f"{pins}.txt").read_text()
-        venv = Venv(self.root / f"{pins}-{self._key(text)}")
-        done = venv.folder / "complete"
-        with locked(venv.folder):
-            if not done.exists():
-                discard(venv.folder)
-                self._install_base(venv, HERE / f"{pins}.txt")
-                done.touch()
-        return venv
+        folder = self.root / f"{pins}-{key_of(text, *BASE_PYTHONS)}"
+        with built_once(folder) as missing:
+            if missing:
+                self._install_base(folder, HERE / f"{pins}.txt")
+        return Venv(folder)
 
     def copy(self, pins: str = "newest") -> Venv:
         """A copy of a base that a test may break."""
@@ -130,9 +118,9 @@ class Lab:
 
     def empty(self, minor: str = "", *, seed: bool = False) -> Venv:
         """An environment with nothing in it (with pip: ``seed``), of this Python or another minor."""
-        venv = Venv(self.folder() / "venv")
-        make_venv(venv, find_python(minor) if minor else Path(sys.executable), seed=seed)
-        return venv
+        folder = self.folder() / "venv"
+        make_venv(folder, find_python(minor) if minor else Path(sys.executable), seed=seed)
+        return Venv(folder)
 
     def clear(self) -> None:
         """Remove the work in progress, unless someone wants to look at it."""
@@ -145,9 +133,9 @@ class Lab:
             if folder == self.work or not psutil.pid_exists(int(folder.name[4:])):
                 discard(folder)
 
-    def _install_base(self, venv: Venv, pins: Path) -> None:
+    def _install_base(self, folder: Path, pins: Path) -> None:
         python, wheel = self._torch_wheel()
-        make_venv(venv, python)
+        venv = make_venv(folder, python)
         torch = f"torch=={wheel.name.split('-')[1]}"
         # No direct URL, so that torch's metadata is that of an ordinary install.
         install(venv, "--compile-bytecode", "--find-links", str(wheel.parent), "-r", str(pins), torch)
@@ -156,114 +144,12 @@ class Lab:
         """A Python for the bases and its torch wheel: the first that the index has both for."""
         refusals = []
         for minor in BASE_PYTHONS:
-            folder = self.root / f"torch-{minor}-{self._key(minor)}"
             try:
-                with locked(folder):
-                    if not (folder / "complete").exists():
-                        discard(folder)
-                        self._download_torch(find_python(minor), folder)
-                        (folder / "complete").touch()
-                return find_python(minor), next(folder.glob("torch-*.whl"))
+                python = find_python(minor)
+                return python, torch_wheel(python, minor)
             except CannotBuild as refusal:
                 refusals.append(f"{minor}: {refusal}")
         raise CannotBuild("no CPU build of torch: " + "; ".join(refusals))
-
-    def _download_torch(self, python: Path, folder: Path) -> None:
-        """By pip, which knows the folders and indexes that its configuration names; uv does not."""
-        venv = Venv(self.folder())
-        make_venv(venv, python, seed=True)
-        index = os.environ.get("TORCH_INDEX_URL")
-        source = ["--index-url", index] if index else []
-        options = [*source, "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", str(folder)]
-        run(venv.python, "-m", "pip", "download", *options, torch_requirement())
-
-    def _key(self, text: str) -> str:
-        """What a cached folder depends on: another text is another folder."""
-        parts = (text, torch_requirement(), *BASE_PYTHONS, os.environ.get("TORCH_INDEX_URL", ""))
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
-
-
-def torch_requirement() -> str:
-    """The project's torch, on Linux in its CPU build: the default one there brings gigabytes of CUDA."""
-    pin = re.search(r"^torch==\S+", CONSTRAINTS.read_text(), re.MULTILINE)
-    assert pin, f"{CONSTRAINTS} pins no torch"
-    return pin.group() + ("+cpu" if sys.platform == "linux" else "")
-
-
-def cache_folder() -> Path:
-    """Where the bases lie."""
-    if named := os.environ.get("LORA_DOCTOR_LAB"):
-        return Path(named).resolve()
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Path(cache if os.path.isabs(cache) else tempfile.gettempdir()) / "lora-doctor-lab"
-
-
-@contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a cached folder; a killed holder lets go of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_name(path.name + ".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def find_python(minor: str) -> Path:
-    """An interpreter of this machine: pyenv's, uv's or the system's. Each is asked, since shims may fail."""
-    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
-    candidates = [Path(sys.executable), *sorted(pyenv.glob(f"{minor}.*/bin/python{minor}"))]
-    found = (answer(uv(), "python", "find", "--no-python-downloads", minor), shutil.which(f"python{minor}"))
-    candidates += [Path(name) for name in found if name]
-    for candidate in candidates:
-        if answer(candidate, "--version").startswith(f"Python {minor}."):
-            return candidate
-    raise NoSuchPython(f"this machine has no Python {minor}")
-
-
-def answer(*command: str | Path) -> str:
-    """What a program prints, "" where it fails."""
-    done = subprocess.run(command, capture_output=True, text=True)
-    return "" if done.returncode else done.stdout.strip()
-
-
-def uv() -> str:
-    """The uv of the test requirements."""
-    from uv import find_uv_bin
-
-    return str(find_uv_bin())
-
-
-def make_venv(venv: Venv, python: Path, *, seed: bool = False) -> None:
-    """A fresh environment, with pip where ``seed`` asks for it."""
-    options = ["--quiet", "--no-python-downloads", *(["--seed"] if seed else [])]
-    run(uv(), "venv", *options, "--python", python, venv.folder)
-
-
-def install(venv: Venv, *requirements: str) -> None:
-    """Install exactly these, whether or not they go together."""
-    run(uv(), "pip", "install", "--quiet", "--no-deps", "--python", venv.python, *requirements)
-
-
-def run(*command: str | Path) -> None:
-    """Run a build step; its own words are in the error, should it fail."""
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise CannotBuild(f"{' '.join(map(str, command))}: {done.stderr.strip() or done.stdout.strip()}")
-
-
-def link_tree(source: str | Path, target: str | Path) -> None:
-    """Copy a tree as hard links to its files; symbolic links stay what they are."""
-    os.mkdir(target)
-    for entry in os.scandir(source):
-        there = os.path.join(target, entry.name)
-        if entry.is_dir(follow_symlinks=False):
-            link_tree(entry.path, there)
-        else:
-            os.link(entry.path, there, follow_symlinks=False)
-
-
-def discard(folder: Path) -> None:
-    """Remove a tree, where there is one."""
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def rename_torch(venv: Venv, variant: str, cuda: str) -> None:

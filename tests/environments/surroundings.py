@@ -6,8 +6,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from sandboxes import install
+
 from .environment import Target, environment
-from .lab import Lab, install, rename_torch
+from .lab import Lab, rename_torch
 
 BANNER = "*** WELCOME TO CLUSTER 7 ***"
 PRINT_BANNER = f"import sys\nprint({BANNER!r})\nprint({BANNER!r}, file=sys.stderr)\n"

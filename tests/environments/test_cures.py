@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sandboxes import uv
 
 from .environment import built
-from .lab import Lab, uv
+from .lab import Lab
 from .running import run_doctor
 
 pytestmark = pytest.mark.environments

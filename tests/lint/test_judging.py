@@ -158,3 +158,34 @@ def test_locks_are_made_anew_and_not_edited() -> None:
     )
     fix = errors(lint(lock, "uv.lock"))[HYBRID_CACHE].fixes[0]
     assert fix.commands == (("uv", "lock", "--upgrade-package", "peft"),)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *("peft>=99", "peft>5000.0", "peft~=99.1", "peft==99.*", "peft==99.0"),
+        *("protobuf<=3.20.3", "protobuf==3.20.*", "protobuf~=3.20.0", "setuptools<60", "transformers<4.20"),
+    ],
+)
+def test_what_lies_outside_of_the_tables_may_be_there(asked: str) -> None:
+    report = lint(f"{asked}\naccelerate==1.15.0\ntorch==2.6.0\n")
+    assert "python/unresolvable-requirements" not in errors(report)
+    assert set(versions(report).items()) & {("accelerate", "1.15.0")}
+    assert versions(report).get("peft", "99.0") == "99.0"
+    assert report.facts.packages and report.facts.packages.is_partial
+
+
+@pytest.mark.parametrize("asked", ["peft>0.17.0,<0.17.1", "transformers>=5\ntransformers<4.50"])
+def test_a_gap_within_the_tables_is_one(asked: str) -> None:
+    assert "python/unresolvable-requirements" in errors(lint(f"{asked}\n"))
+
+
+def test_entries_of_poetry_hold_where_their_marker_does() -> None:
+    text = (
+        "[tool.poetry.dependencies]\nbitsandbytes = [{version = '0.41.3', python = '<3.11'},"
+        " {version = '0.43.0', python = '>=3.11'}]\npeft = {version = '0.11.0', platform = 'win32'}\n"
+    )
+    report = lint(text, "pyproject.toml")
+    assert versions(report)["bitsandbytes"] == "0.43.0"
+    assert "peft" not in versions(report)
+    assert versions(lint(text, "pyproject.toml", python="3.10"))["bitsandbytes"] == "0.41.3"

@@ -7,6 +7,7 @@ from fakes import FakeHost
 
 from doctor.lint.inputs import expand
 from doctor.lint.scripts import Unjudged
+from doctor.render import file_terminal
 
 from .files import run
 
@@ -58,3 +59,48 @@ def test_a_script_is_held_against_the_file_beside_it() -> None:
     assert versions.facts.version_of("peft") == "0.9.0"
     assert given.scripts.beside("elsewhere/train.py") is None
     assert given.scripts.newest.facts.version_of("peft")
+
+
+NOTEBOOK = (
+    '{"cells": [{"cell_type": "code", "source": ["!pip install -q transformers==4.40.0 peft==0.10.0\\n"]},'
+    ' {"cell_type": "code", "source": ["from transformers import TrainingArguments\\n",'
+    ' "TrainingArguments(evaluation_strategy=\\"no\\")\\n"]}, {"cell_type": "code", "source": ["def f(:"]}]}'
+)
+METADATA = """\
+# /// script
+# requires-python = ">=3.10"
+# dependencies = [
+#     "transformers==4.40.0",
+#     "peft==0.10.0",
+# ]
+# ///
+from transformers import TrainingArguments
+TrainingArguments(evaluation_strategy="no")
+"""
+
+
+@pytest.mark.parametrize(("name", "text"), [("nb.ipynb", NOTEBOOK), ("train.py", METADATA)])
+def test_a_script_is_held_against_the_versions_that_it_installs(name: str, text: str) -> None:
+    report = run({name: text, "requirements.txt": GOOD}).report(name)
+    assert report.facts.version_of("transformers") == "4.40.0"
+    assert not report.findings
+    [held] = [gap.reason for gap in report.gaps if gap.about == "versions"]
+    assert held.startswith("held against what it asks for itself")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# /// script\n# dependencies = [\n# ///\n",
+        "# /// script\n# dependencies = ['rich']\n# ///\nimport peft\n",
+    ],
+)
+def test_a_script_that_asks_for_nothing_of_the_stack_is_held_against_the_file_beside_it(text: str) -> None:
+    report = run({"train.py": text, "requirements.txt": GOOD}).report("train.py")
+    assert report.facts.version_of("transformers") == "5.24.0"
+
+
+def test_cells_that_were_left_out_are_said() -> None:
+    report = run({"nb.ipynb": NOTEBOOK}).report("nb.ipynb")
+    assert "left out: cell 3: line 1: " in file_terminal.render([report])
+    assert "left out: cell 3: line 1: " in file_terminal.render([report, report])

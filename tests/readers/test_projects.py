@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from packaging.markers import Marker
 
 from doctor.readers import Unreadable
-from doctor.readers.poetry_bounds import of_poetry
+from doctor.readers.poetry_bounds import marker_of, of_poetry
 from doctor.readers.requirement import NoRequirement
 
 from .reading import lines, pairs, wanted
@@ -67,6 +68,7 @@ ruff = "*"
         ("ruff", ""),
     ]
     assert found.requirements[1].marker == "sys_platform == 'linux'"
+    assert found.requirements[3].marker == 'python_full_version < "3.12"'
     assert found.python == "<4,>=3.10"
     assert lines(found)["trl"] == 5 and lines(found)["ruff"] == 8
 
@@ -90,6 +92,23 @@ ruff = "*"
 )
 def test_bounds_of_poetry(text: str, bounds: str) -> None:
     assert of_poetry(text) == bounds
+
+
+@pytest.mark.parametrize(
+    ("entry", "marker"),
+    [
+        ({}, ""),
+        ({"markers": "os_name == 'nt'"}, "os_name == 'nt'"),
+        ({"python": "<3.9 || >=3.12"}, 'python_full_version < "3.9" or python_full_version >= "3.12"'),
+        ({"python": "^3.10", "platform": "linux"}, '(PYTHON) and (sys_platform == "linux")'),
+        ({"sys_platform": "== 'win32'"}, "sys_platform == 'win32'"),
+        ({"python": "rubbish"}, ""),
+    ],
+)  # fmt: skip
+def test_where_an_entry_holds(entry: dict[str, str], marker: str) -> None:
+    python = 'python_full_version < "4" and python_full_version >= "3.10"'
+    assert marker_of(entry) == marker.replace("PYTHON", python)
+    assert not marker or Marker(marker_of(entry))
 
 
 def test_alternatives_of_poetry_are_no_bounds() -> None:

@@ -47,7 +47,7 @@ def test_extras_and_markers_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "peft==banana", "peft>=", "foo bar baz", "@@@@", "<<<<<<< HEAD", "a" * 3000]
+    "text", ["", "peft==banana", "peft===banana", "peft>=", "foo bar baz", "@@@@", "<<<<<<< HEAD", "a" * 3000]
 )
 def test_what_is_none(text: str) -> None:
     with pytest.raises(NoRequirement):

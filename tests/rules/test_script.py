@@ -207,6 +207,16 @@ MISSES: dict[str, Any] = {
     "a caught TypeError": HEAD
     + "try:\n    SFTTrainer('m', tokenizer=1)\nexcept TypeError:\n    SFTTrainer('m')",
     "a test of the version": HEAD + "if trl.__version__ < '0.12':\n    SFTTrainer('m', tokenizer=1)",
+    "a version that is kept in a variable": HEAD
+    + "new = int(trl.__version__.split('.')[0]) >= 1\nif not new:\n    SFTTrainer('m', tokenizer=1)",
+    "fields that are kept in a variable": HEAD
+    + "fields = {name for name in SFTConfig.__dataclass_fields__}\n"
+    "if 'max_seq_length' in fields:\n    SFTConfig('o', max_seq_length=1)",
+    "a suppressed ImportError": (
+        "from contextlib import suppress\nwith suppress(ImportError):\n    from trl import setup_chat_format"
+    ),
+    "a suppressed TypeError": HEAD
+    + "import contextlib\nwith contextlib.suppress(TypeError):\n    SFTTrainer('m', tokenizer=1)",
     "an import that may fail": (
         "try:\n    from trl import setup_chat_format\nexcept ImportError:\n    setup_chat_format = None"
     ),
@@ -230,6 +240,13 @@ MISSES: dict[str, Any] = {
     "an override of another class": "class Mine:\n    def compute_loss(self, model, inputs): ...",
     "a value that is a variable": HEAD + "BitsAndBytesConfig(bnb_4bit_compute_dtype=args.dtype)",
     "a library that is not in question": "from unknown import SFTTrainer\nSFTTrainer(tokenizer=1)",
+    "a module that a library imports by another name": (
+        "from transformers import logging\nimport transformers\n"
+        "logging.set_verbosity_error()\ntransformers.logging.set_verbosity_error()"
+    ),
+    "a method taken from its class": (
+        "from trl import GRPOTrainer\nGRPOTrainer.get_high_entropy_mask(trainer, entropies, mask, 0.8)"
+    ),
     "a script of today": LORA_TODAY,
 }
 
@@ -237,6 +254,27 @@ MISSES: dict[str, Any] = {
 @pytest.mark.parametrize("name", MISSES)
 def test_near_miss(name: str) -> None:
     assert said(MISSES[name]) == {}
+
+
+def test_a_model_that_is_quantised_for_some_callers_alone_may_be_moved() -> None:
+    text = (
+        HEAD + "def load(device, **kwargs):\n"
+        "    model = AutoModelForCausalLM.from_pretrained('m', **kwargs)\n"
+        "    return model.to('cuda') if device else model\n"
+        "load('cuda')\nload(None, load_in_4bit=True)"
+    )
+    assert "script/quantized-model-moved" not in said(text, EARLY_2024)
+
+
+@pytest.mark.parametrize("name", ["ORPOConfig", "setup_chat_format"])
+def test_a_name_of_tomorrow_is_not_replaced_by_one_of_the_day_after(name: str) -> None:
+    [finding] = findings(of_script(f"from trl import {name}", {**EARLY_2024, "trl": "0.7.2"}))
+    assert finding.fixes[0].title.startswith("Upgrade to trl 0.")
+
+
+def test_a_switch_that_is_off_is_left_out() -> None:
+    [finding] = findings(of_script(HEAD + "AutoModelForCausalLM.from_pretrained('m', load_in_8bit=False)"))
+    assert finding.fixes[0].title == "Leave load_in_8bit out"
 
 
 def test_bf16_by_default_is_a_warning() -> None:

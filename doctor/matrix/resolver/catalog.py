@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 
 from doctor.findings import Severity
 from doctor.matrix.computed import computed_rows
-from doctor.matrix.releases import releases_of
+from doctor.matrix.releases import is_outside, releases_of
 from doctor.matrix.resolver.bans import Ban, ban_of, without_library
 from doctor.matrix.resolver.machine import Machine
 from doctor.matrix.resolver.shelf import ABSENT, Shelf
@@ -119,8 +119,13 @@ class Catalog:
         for line in lines:
             if bool(extra) == bool(EXTRA.search(line)) and is_covered(line):
                 requirement = parsed(line)
-                if requirement and self._applies(requirement.marker, extra):
+                if requirement and self._applies(requirement.marker, extra) and self._is_known(requirement):
                     yield requirement
+
+    def _is_known(self, requirement: Requirement) -> bool:
+        """May a table hold what is required? Tables begin at a day: protobuf<4 is not for them to refuse."""
+        said = str(requirement.specifier)
+        return bool(self.shelf(requirement.name).accepted(said)) or not is_outside(requirement.name, said)
 
     def _applies(self, marker: Marker | None, extra: str) -> bool:
         return marker is None or marker.evaluate({**self.machine.markers, "extra": extra})

@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 from resolvelib import AbstractProvider, BaseReporter, ResolutionImpossible, ResolutionTooDeep, Resolver
 from resolvelib.resolvers import RequirementInformation
 
-from doctor.matrix.releases import releases_of
+from doctor.matrix.releases import is_outside, releases_of
 from doctor.matrix.resolver.bans import Ban
 from doctor.matrix.resolver.catalog import Catalog, Need, Pick, catalog, is_hit
 from doctor.matrix.resolver.chain import Chain
@@ -86,7 +86,7 @@ def solve(
 def is_known(requirement: Requirement) -> bool:
     """Is there a table, and can a release that is asked for stand in it? Tables begin and end somewhere."""
     releases = releases_of(requirement.name)
-    if not releases:
+    if not releases or is_outside(requirement.name, str(requirement.specifier)):
         return False
     first, last = comparable(releases[0].version), comparable(releases[-1].version)
     exact = [

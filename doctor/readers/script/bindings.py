@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import ast
 
+from msgspec.structs import replace
+
 from doctor.readers.script.calls import Calls
 from doctor.readers.script.reading import COVERED, root_of
 from doctor.readers.script.values import UNKNOWN, filtered, joined, named, with_entry, without_entry
 from doctor.script import LOCAL, Import, Value
+
+
+def text_of(value: Value) -> str:
+    """A value as a script would write it: the literal that it is, else dots."""
+    known = value.complete and len(value.constants) == 1
+    return repr(value.constants[0]) if known else "..."
 
 
 class Bindings(Calls):
@@ -107,7 +115,7 @@ class Bindings(Calls):
         if not isinstance(name, str):
             return
         entry = self.entry(name, value, target.slice, self.reading.place(target.slice))
-        self.bind(target.value, with_entry(owner, entry))
+        self.bind(target.value, with_entry(owner, replace(entry, text=text_of(value))))
 
     def delete(self, node: ast.Delete) -> bool:
         """``del d[key]``."""

@@ -48,7 +48,8 @@ class Calls(Expressions):
             one = self.called(node, name, owners, (*function.given, *arguments), unfollowed)
             found = one if found is None else joined(found, one)
         if found is None:
-            return Value(tested=function.tested)
+            return Value(tested=function.tested or any(one.value.tested for one in arguments))
+        found = replace(found, tested=True) if function.tested else found
         return found if function.complete or len(targets) == 1 else replace(found, complete=False)
 
     def arguments(self, node: ast.Call) -> Given:

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from doctor.readers.script.guards import constant_truth, is_test_of_versions
+from doctor.readers.script.guards import constant_truth, is_test_of_versions, tells_versions
 from doctor.readers.script.reading import Reading, Scope, is_covered
 from doctor.readers.script.values import UNKNOWN, constant, joined, named, updated, with_entry
 from doctor.script import LOCAL, Argument, Import, Value
@@ -71,7 +71,7 @@ class Expressions:
             if isinstance(child, ast.expr):
                 tested = self.value(child).tested or tested
             elif isinstance(child, ast.comprehension):
-                self.parts(child)
+                tested = self.parts(child).tested or tested
         return Value(tested=tested)
 
     def nothing(self, node: ast.expr) -> Value:
@@ -109,7 +109,8 @@ class Expressions:
     def attribute_of(self, owner: Value, name: str) -> Value:
         """What an attribute may be."""
         names = tuple(f"{one}.{name}" for one in owner.names)
-        found = Value(names=names, complete=owner.complete and bool(names), tested=owner.tested)
+        tested = owner.tested or tells_versions(name, owner)
+        found = Value(names=names, complete=owner.complete and bool(names), tested=tested)
         types = [*owner.names, *(one.type for one in owner.made)]
         own = [self.reading.attribute(type, name) for type in types if type.startswith(LOCAL)]
         for number, one in enumerate(one for one in own if one is not UNKNOWN):
@@ -232,7 +233,8 @@ class Expressions:
         if isinstance(key, int) and 0 <= key < len(owner.items):
             return owner.items[key]
         found = next((one.value for one in owner.entries if one.name == key), UNKNOWN)
-        return found if owner.complete else replace(found, complete=False)
+        complete, tested = found.complete and owner.complete, found.tested or owner.tested
+        return replace(found, complete=complete, tested=tested)
 
     def walrus(self, node: ast.NamedExpr) -> Value:
         """``(name := value)``."""

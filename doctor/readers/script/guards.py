@@ -39,9 +39,8 @@ def asks(node: ast.AST, resolve: Resolve) -> bool:
     if isinstance(node, ast.Name):
         return node.id == "TYPE_CHECKING" or resolve(node).tested
     if isinstance(node, ast.Attribute):
-        if node.attr == "__version__":
-            return "torch" not in resolve(node.value).names
-        return node.attr in SHAPES or node.attr == "TYPE_CHECKING" or resolve(node).tested
+        is_constant = node.attr == "TYPE_CHECKING"
+        return is_constant or tells_versions(node.attr, resolve(node.value)) or resolve(node).tested
     if isinstance(node, ast.Call):
         function = resolve(node.func)
         if isinstance(node.func, ast.Name) and node.func.id == "hasattr" and node.args:
@@ -49,6 +48,11 @@ def asks(node: ast.AST, resolve: Resolve) -> bool:
             return bool(owner.names or owner.made)
         return bool(PROBES & set(function.names)) or resolve(node).tested
     return False
+
+
+def tells_versions(attribute: str, owner: Value) -> bool:
+    """Does an attribute depend on what is installed? The version of torch decides about no argument here."""
+    return attribute in SHAPES and not (attribute == "__version__" and "torch" in owner.names)
 
 
 def is_main(test: ast.expr) -> bool:
@@ -69,6 +73,13 @@ def catches(handlers: Sequence[ast.ExceptHandler], wanted: set[str], broad: bool
         if (names & wanted or (broad and everything)) and not gives_up(handler.body):
             return True
     return False
+
+
+def suppressed_names(node: ast.With | ast.AsyncWith, resolve: Resolve) -> set[str]:
+    """The exceptions that ``with contextlib.suppress(...)`` swallows, by their last name."""
+    calls = [one.context_expr for one in node.items if isinstance(one.context_expr, ast.Call)]
+    shields = [call for call in calls if "contextlib.suppress" in resolve(call.func).names]
+    return {ast.unparse(one).rpartition(".")[2] for call in shields for one in call.args}
 
 
 def caught_names(handler: ast.ExceptHandler) -> set[str]:

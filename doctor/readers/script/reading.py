@@ -93,7 +93,7 @@ class Reading:
         return grown
 
     def spend(self, names: int) -> None:
-        """Paths part here. Raises :class:`ScriptUnreadable` where that costs more than any script is worth."""
+        """Paths part here. Raises :class:`ScriptUnreadable` where that costs more than a script is worth."""
         self.effort += names
         if self.effort > MOST_EFFORT:
             raise ScriptUnreadable("it has too many names and branches to be followed")

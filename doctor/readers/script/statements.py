@@ -14,6 +14,7 @@ from doctor.readers.script.guards import (
     is_exit,
     is_main,
     is_test_of_versions,
+    suppressed_names,
     tries_again,
 )
 from doctor.readers.script.reading import FunctionNode, Reading, Scope
@@ -24,9 +25,9 @@ from doctor.readers.script.values import (
     merged,
     named,
 )
-from doctor.script import LOCAL, Value
+from doctor.script import LOCAL
 
-Path = dict[str, Value]
+OF_IMPORTS = {"ImportError", "ModuleNotFoundError", "AttributeError"}
 
 
 class Statements(Bindings):
@@ -123,7 +124,7 @@ class Statements(Bindings):
     def attempt(self, node: ast.Try) -> bool:
         """``try``: what it shields, and the paths through its handlers."""
         shields = catches(node.handlers, {"TypeError"}, broad=tries_again(node.handlers))
-        imports = catches(node.handlers, {"ImportError", "ModuleNotFoundError", "AttributeError"}, broad=True)
+        imports = catches(node.handlers, OF_IMPORTS, broad=True)
         before = dict(self.scope.names)
         self.reading.spend(len(before) * (len(node.handlers) + 1))
         self.shields += shields
@@ -158,7 +159,14 @@ class Statements(Bindings):
             value = self.value(item.context_expr)
             if item.optional_vars:
                 self.bind(item.optional_vars, value if value.made else UNKNOWN)
-        return self.block(node.body)
+        swallowed = suppressed_names(node, self.again)
+        shields, imports = "TypeError" in swallowed, bool(swallowed & (OF_IMPORTS | {"Exception"}))
+        self.shields += shields
+        self.import_shields += imports
+        ended = self.block(node.body) and not swallowed
+        self.shields -= shields
+        self.import_shields -= imports
+        return ended
 
     def leave(self, node: ast.Return | ast.Raise) -> bool:
         """``return`` and ``raise``."""

@@ -223,7 +223,12 @@ def too_many_arguments(facts: Facts) -> Iterator[Hit]:
     for call, target, known in checked_calls(facts.script, versions):
         count = sum(one.way == "positional" for one in call.arguments)
         most = len(known.positional)
-        if known.many or target.own or count <= most or any(one.position < 0 for one in by_position(call)):
+        if (
+            known.many
+            or target.own
+            or count <= most + is_unbound(call)
+            or any(one.position < 0 for one in by_position(call))
+        ):
             continue
         name, where = short(canonical(target.name)), at(facts.script, call.place)
         yield Hit(
@@ -232,6 +237,12 @@ def too_many_arguments(facts: Facts) -> Iterator[Hit]:
             fixes=(in_script(f"Give the arguments of {name} by name"),),
             confidence="possible" if is_patched(facts.script, target.name) else "confirmed",
         )
+
+
+def is_unbound(call: Call) -> bool:
+    """Is it a method taken from its class? Its first argument may be the object: Trainer.train(trainer)."""
+    owner = call.callable.rpartition(".")[0].rpartition(".")[2]
+    return not call.made_by and owner[:1].isupper()
 
 
 def by_position(call: Call) -> list[Argument]:

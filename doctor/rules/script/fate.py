@@ -133,6 +133,8 @@ def instead(found: Replacement | None, callable_name: str, text: str) -> str:
         same = found.new == found.old
         return f"Give {found.new} to {short(found.into)}" + ("" if same else f" (it was {found.old})")
     if found.new and found.value:
+        if text in ("False", "None") and found.old.startswith("load_in_"):
+            return f"Leave {found.old} out"
         return f"Write {found.new}={found.value.replace('{value}', text or '...')} in place of {found.old}"
     if found.new:
         reason = "" if "renamed" in found.sentence else f": {found.sentence.rstrip('.')}"

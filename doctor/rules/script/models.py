@@ -64,7 +64,7 @@ def bits_of(script: Script, one: Made) -> str:
     if call.callable.rpartition(".")[2].startswith("prepare_model_for") and call.arguments:
         inner = call.arguments[0].value.made
         return bits_of(script, inner[0]) if len(inner) == 1 else ""
-    direct = next((name for name in BITS if literal(call.argument(name)) is True), "")
+    direct = next((name for name in BITS if is_switched_on(call, name)), "")
     config = call.argument("quantization_config")
     if direct or config is None or config.conditional or not config.value.complete:
         return direct
@@ -72,6 +72,12 @@ def bits_of(script: Script, one: Made) -> str:
     if len(makers) != 1 or canonical(makers[0].callable) != "transformers.BitsAndBytesConfig":
         return ""
     return next((name for name in BITS if literal(makers[0].argument(name)) is True), "")
+
+
+def is_switched_on(call: Call, name: str) -> bool:
+    """Is a switch of a call on, on every path?"""
+    given = call.argument(name)
+    return given is not None and not given.conditional and literal(given) is True
 
 
 def loaded_quantised(script: Script, value: Value) -> str:

@@ -47,11 +47,19 @@ def missing_names(script: Script, versions: Mapping[str, str]) -> Iterator[Missi
             key = one.module, one.name
         else:
             continue
-        if one.form == "attribute" and (one.module, "") in found:
+        if one.form == "attribute" and ((one.module, "") in found or is_object(one.module, version)):
             continue
         before = found[key].asked if key in found else ()
         found[key] = Missing(*key, (*before, one))
     yield from found.values()
+
+
+def is_object(module: str, version: str) -> bool:
+    """Is a path that is no module a name all the same, such as "transformers.logging"? It has what it has."""
+    if has_module(module, version) is not False:
+        return False
+    parent, _, name = absent_part(module, version).rpartition(".")
+    return exports(parent, name, version) is not False
 
 
 def is_missing(module: str, name: str, version: str) -> bool:
@@ -94,7 +102,7 @@ def way_out(one: Missing, fate: Fate, versions: Mapping[str, str]) -> tuple[str,
     """What to import in its place, and that as a sentence."""
     module, name = one.fate
     package = package_of(one.module)
-    found = replacement(module, name)
+    found = replacement(module, name) if fate.kind != "not-yet" else None  # that came later still
     if found and found.new:
         return found.new, f"Use {found.new} in place of {one.label}"
     if found and found.sentence:

@@ -58,12 +58,22 @@ def test_what_no_table_knows_is_left_to_the_installer() -> None:
         ("peft==0.17.*", True),
         ("peft==0.17.99", True),  # there is no such release, and that is known
         ("peft==99.0", False),  # newer than the table
+        ("peft>=99", False),
+        ("peft>0.17.0,<0.17.1", True),
+        ("protobuf==3.20.*", False),  # older
+        ("protobuf<4", False),
+        ("protobuf>=3.20", True),
         ("peft==0.18.0.dev0", False),
         ("not-a-package", False),
     ],
 )
 def test_what_a_table_can_speak_of(text: str, known: bool) -> None:
     assert is_known(Requirement(text)) is known
+
+
+def test_what_needs_a_release_older_than_the_tables_can_be_had() -> None:
+    solution = declared("unsloth==2025.3.19")  # which requires protobuf<4.0.0
+    assert isinstance(solution, Solution) and "protobuf" not in solution.pins
 
 
 def test_a_release_that_never_was() -> None:
