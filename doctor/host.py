@@ -125,7 +125,7 @@ class LocalHost:
             return None
 
     def read_bytes(self, path: str, limit: int) -> bytes:
-        """The start of a file, ``limit`` bytes at most. Raises OSError where it is no file that can be read."""
+        """The start of a file, ``limit`` bytes at most. Raises OSError where no file can be read."""
         if not os.path.isfile(path):  # a pipe or a device may never end
             os.stat(path)
             raise IsADirectoryError(errno.EISDIR, "it is no regular file", path)
