@@ -12,8 +12,10 @@ from doctor.probes import Looks
 
 OnField = Callable[[Facts], None]
 
-# Fields in the order of Facts; the module of the same name in ``probes`` fills each. A machine has no script.
-FIELDS = tuple(field for field in Facts.__struct_fields__ if field not in ("script", "gaps"))
+# Fields in the order of Facts; the module of the same name in ``probes`` fills each. A machine has no script,
+# and its sources are read only where that is asked for.
+FIELDS = tuple(field for field in Facts.__struct_fields__ if field not in ("reading", "script", "gaps"))
+STATIC_FIELDS = (*FIELDS, "reading")
 
 
 def gather(looks: Looks, on_field: OnField | None = None, fields: Sequence[str] = FIELDS) -> Facts:

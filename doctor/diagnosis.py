@@ -8,7 +8,7 @@ from typing import get_args
 import msgspec
 
 from doctor import __version__
-from doctor.facts import Facts, Stage
+from doctor.facts import Facts, Stage, StageRun
 from doctor.failures import failure_text, first_cause, points_at, shows
 from doctor.findings import (
     CONFIDENCES,
@@ -34,6 +34,7 @@ UNMET = "python/requirement-unsatisfied"
 ADDITIONS = ("/missing", "/stack-missing", "/requirement-unsatisfied")
 # Findings that say only that a stage failed: whatever explains the failure comes in their place.
 FAILURES = ("import-failed", "import-crashed", "import-hung", "stage-failed")
+PREDICTED = "smoke/predicted-failure"
 
 
 def all_rules() -> tuple[Rule, ...]:
@@ -54,6 +55,8 @@ def diagnose(
     """Judge facts by every rule or by those given, fold symptoms into their causes, order what is left."""
     if rules is None:
         rules = machine_rules() if facts.script is None else all_rules()
+    if facts.reading is None:
+        rules = [rule for rule in rules if rule.id != PREDICTED]  # nobody asked for it
     found, not_judged = judge(facts, rules)
     prefixes = tuple(prefix for prefix in ignore if prefix)
     kept = [finding for finding in found if not finding.id.startswith(prefixes)] if prefixes else found
@@ -139,18 +142,24 @@ def without_doubles(causes: list[Finding], beneath: dict[int, list[Finding]]) ->
 
 def is_failure(finding: Finding) -> bool:
     """Does a finding say only that a stage failed?"""
-    return finding.id.endswith(FAILURES)
+    return finding.id.endswith(FAILURES) or finding.id == PREDICTED
+
+
+def run_behind(failure: Finding, facts: Facts) -> StageRun | None:
+    """The run of the stage that a failure speaks of, or what was read of it."""
+    told = facts.reading if failure.id == PREDICTED else facts.trial
+    return told.run_of(failure.breaks[0]) if told else None
 
 
 def cause_of(failure: Finding, facts: Facts) -> str:
     """The first cause of the stage that a failure speaks of."""
-    run = facts.trial.run_of(failure.breaks[0]) if facts.trial else None
+    run = run_behind(failure, facts)
     return first_cause(run.failure) if run and run.failure else failure.id
 
 
 def explains(cause: Finding, failure: Finding, facts: Facts, symptoms: dict[str, tuple[str, ...]]) -> bool:
     """Is this failure a symptom of that cause: by its known words, or because it points at its package?"""
-    run = facts.trial.run_of(failure.breaks[0]) if facts.trial else None
+    run = run_behind(failure, facts)
     if run is None or cause.severity == "note":
         return False
     text = failure_text(run)
@@ -184,7 +193,7 @@ def with_symptoms(finding: Finding, symptoms: Sequence[Finding]) -> Finding:
 
 def bites(finding: Finding) -> bool:
     """Was a stage seen to fail of it?"""
-    return any(is_failure(symptom) for symptom in finding.symptoms)
+    return any(is_failure(symptom) and symptom.id != PREDICTED for symptom in finding.symptoms)
 
 
 def ordered(findings: Iterable[Finding]) -> list[Finding]:

@@ -265,6 +265,19 @@ class Trial(Fact, frozen=True, kw_only=True):
         return next((run for run in self.runs if run.stage == stage), None)
 
 
+class Reading(Fact, frozen=True, kw_only=True):
+    """What the sources of the installed packages say would happen at each stage; nothing was imported.
+
+    ``ok`` means that nothing definite stands against the stage, ``blocked`` that the sources do not tell.
+    """
+
+    runs: tuple[StageRun, ...]
+
+    def run_of(self, stage: str) -> StageRun | None:
+        """What they say of one stage, None where it was not followed."""
+        return next((run for run in self.runs if run.stage == stage), None)
+
+
 class Facts(Fact, frozen=True, kw_only=True):
     """All that is known of one environment, in the order in which it is found out."""
 
@@ -282,6 +295,7 @@ class Facts(Fact, frozen=True, kw_only=True):
     bitsandbytes_runtime: BitsandbytesRuntime | None = None
     trial: Trial | None = None
     hashes: FileCheck | None = None
+    reading: Reading | None = None  # of `check --static` alone
     script: Script | None = None  # of `lint` alone: what is held against the packages
     gaps: tuple[Gap, ...] = ()
 

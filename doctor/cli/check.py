@@ -21,6 +21,10 @@ def check(
         bool, typer.Option("--all-environments", help="Every interpreter found near here, one line each.")
     ] = False,
     quick: options.Quick = False,
+    static: Annotated[
+        bool,
+        typer.Option("--static", help="Read the packages' sources instead of importing them, in seconds."),
+    ] = False,
     timeout: options.Timeout = STAGE_LIMIT_S,
     format: options.FormatOption = "terminal",
     output: options.Output = None,
@@ -38,7 +42,9 @@ def check(
             refuse("--python and --all-environments exclude one another", "leave one of them out")
         raise typer.Exit(check_all(host, format, output, ignore or (), strict))
     target = chosen_target(host, python)
-    examination = Examination(take_up(host, target), quick=quick, stage_limit_s=timeout, ignore=ignore or ())
+    examination = Examination(
+        take_up(host, target), quick=quick or static, static=static, stage_limit_s=timeout, ignore=ignore or ()
+    )
     # A quick check that a program reads comes all at once: telling it bit by bit only costs time.
     if format == "terminal" and output is None and (sys.stdout.isatty() or not quick):
         live = examination.live = LiveTerminal(sys.stdout, animated=is_animated(host, sys.stdout), **style)

@@ -21,9 +21,16 @@ class Examination:
     """A target being examined. Nothing heavy is imported before its children run."""
 
     def __init__(
-        self, looks: Looks, *, quick: bool, stage_limit_s: float, ignore: Sequence[str] = ()
+        self,
+        looks: Looks,
+        *,
+        quick: bool,
+        stage_limit_s: float,
+        static: bool = False,
+        ignore: Sequence[str] = (),
     ) -> None:
         self.looks, self.host, self.target, self.ignore = looks, looks.host, looks.target, tuple(ignore)
+        self.static = static
         looks.quick, looks.trial.stage_limit_s = quick, stage_limit_s
         self.live: LiveTerminal | None = None
         self._told: set[str] = set()
@@ -31,7 +38,7 @@ class Examination:
 
     def run(self) -> Report:
         """Gather and judge."""
-        from doctor.checkup import gather
+        from doctor.checkup import FIELDS, STATIC_FIELDS, gather
         from doctor.diagnosis import machine_rules
 
         machine_rules()  # read while the children look, not after
@@ -42,7 +49,8 @@ class Examination:
                 )
                 self.looks.trial.on_stage = self.say
                 self.say("what is installed")
-            return self.judged(gather(self.looks, self.tell if self.live else None))
+            fields = STATIC_FIELDS if self.static else FIELDS
+            return self.judged(gather(self.looks, self.tell if self.live else None, fields))
         finally:
             if self.live:
                 self.live.stop()

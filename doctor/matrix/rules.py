@@ -50,16 +50,8 @@ def rule_of(*rows: Row) -> Rule:
         needs=tuple(dict.fromkeys(FIELDS.get(subject, "packages") for subject in first.when)),
         breaks=united(row.breaks for row in rows),
         symptoms=united(row.symptoms for row in rows),
-        describe=lambda: "\n\n".join(page(row) for row in rows if not is_told(row, rows)),
+        describe=lambda: "\n\n".join(page(row) for row in rows),
         judge=lambda facts: told_once([(row, hit) for row in rows for hit in judge(row, facts)]),
-    )
-
-
-def is_told(row: Row, rows: Sequence[Row]) -> bool:
-    """Was what a computed row says written by hand as well?"""
-    written = (other for other in rows if other.basis != "computed" and other.when == row.when)
-    return row.basis == "computed" and any(
-        shows(symptom, said) for other in written for symptom in other.symptoms for said in row.symptoms
     )
 
 

@@ -241,6 +241,20 @@ def _achieved(done: Sequence[StageRun]) -> str:
     return f"{plural(len(done), 'stage')}, {verdict}, {seconds:.1f} s, {peak}"
 
 
+def sources(facts: Facts) -> str:
+    """What the sources say of the stages: "read, not imported: 6 stages go through, trl-step fails"."""
+    if facts.reading is None:
+        return reason(facts, "reading")
+    by_outcome: dict[str, list[str]] = {}
+    for run in facts.reading.runs:
+        by_outcome.setdefault(run.outcome, []).append(run.stage)
+    through = len(by_outcome.get("ok", ()))
+    told = [f"nothing stands against {plural(through, 'stage')}"] if through else []
+    told += [f"{listed(by_outcome['failed'])} will fail"] if "failed" in by_outcome else []
+    told += [f"{listed(by_outcome['blocked'])} cannot be told"] if "blocked" in by_outcome else []
+    return f"read, not imported: {'; '.join(told)}"
+
+
 def _device(device: str | None) -> str:
     return "the CPU" if device in ("cpu", None) else str(device)
 

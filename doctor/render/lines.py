@@ -1,4 +1,4 @@
-"""The nine subjects of a check in their order, each one line: a mark, a title, and what was seen.
+"""The subjects of a check in their order, each one line: a mark, a title, and what was seen.
 
 A live display prints a line once its facts are settled; a mark is "ok" only where the facts were
 seen and no finding speaks against them.
@@ -50,6 +50,7 @@ LINES = (
     ),
     Line("training libraries", ("packages", "trial"), describe.training_libraries, describe.IMPORTS),
     Line("smoke test", ("trial",), describe.smoke_test, describe.SMOKE),
+    Line("sources", ("reading",), describe.sources),
 )
 
 # Subjects of finding ids that are no title themselves.
@@ -105,6 +106,8 @@ def title_of(finding: Finding) -> str | None:
         return None
     if subject == "python" and fault in _INTERPRETER_FAULTS:
         return "interpreter"
+    if finding.id == "smoke/predicted-failure":
+        return "sources"
     if subject in _STAGE_SUBJECTS:
         return next(
             (line.title for stage in finding.breaks for line in LINES if stage in line.stages), "smoke test"

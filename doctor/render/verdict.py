@@ -59,6 +59,8 @@ def by_gravity(report: Report) -> list[Finding]:
 
 def is_worth_a_line(line: Line, report: Report) -> bool:
     """A pasted log or a requirements file says nothing of most subjects."""
+    if line.fields == ("reading",) and report.facts.reading is None and not _gap(line.fields, report.gaps):
+        return False  # nobody asked for it
     if report.subject.kind in ("live", "node"):
         return True
     return mark(line, report.facts, report.findings) != "?" or any(

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""Compute where releases clash, from their own code, and write compat_matrix/computed/*.json.
+
+    scripts/compute_matrix.py [--sources FOLDER] [--cache FOLDER] [--only CONSUMER ...]
+    scripts/compute_matrix.py --check COUNT --seed SEED    # random pairs against what is stored
+
+FOLDER is what ``scripts/harvest.py`` keeps. Outcomes are cached by set and by the interpreter's code, so an
+interruption loses nothing, and a new release costs minutes. Two processes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import gc
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from compute.check import disagreement, drawn
+from compute.clashes import Grid, clashes_of
+from compute.evaluation import Evaluation, Evaluator
+from compute.fingerprints import Question, Reader
+from compute.sources import Sources
+from compute.sweep import (
+    PROVIDERS,
+    Line,
+    Pair,
+    Verdict,
+    asked_releases,
+    asking_releases,
+    follow,
+    reference_of,
+    telling,
+)
+from packaging.version import Version
+
+from doctor.matrix.computed import Clash, Sweep
+from doctor.matrix.rows import FOLDER
+
+Result = TypeVar("Result")
+PROCESSES = 2
+CACHE = Path.home() / ".cache" / "lora-doctor"
+
+
+class Worker:
+    """What one process keeps between tasks."""
+
+    def __init__(self, sources: Path, cache: Path) -> None:
+        gc.set_threshold(500_000, 20, 50)  # trees are large and long-lived
+        self.sources = Sources(sources)
+        self.cache = cache
+        self.evaluator = Evaluator(self.sources, cache)
+        self.readers: dict[str, Reader] = {}
+        self.favoured: dict[str, set[str]] = {}
+
+    def reader(self, package: str) -> Reader:
+        """The answers of one package's releases."""
+        if package not in self.readers:
+            self.readers[package] = Reader(self.sources, package, self.cache)
+        return self.readers[package]
+
+
+worker: Worker
+
+
+def start(sources: Path, cache: Path) -> None:
+    """Prepare a process."""
+    global worker
+    worker = Worker(sources, cache)
+
+
+def look(task: tuple[str, str]) -> Evaluation | None:
+    """One release in the set of its own time."""
+    versions = reference_of(*task)
+    return worker.evaluator.evaluate(versions) if versions else None
+
+
+def walk(task: tuple[str, str, str]) -> Line | None:
+    """One release before all releases of one package."""
+    consumer, release, provider = task
+    first = look((consumer, release))
+    if first is None or provider not in first.versions:
+        return None
+    pair = Pair(consumer, release, provider, first.versions[provider])
+    releases = asked_releases(worker.sources, provider)
+    favoured = worker.favoured.setdefault(provider, set())
+    return follow(pair, first, worker.reader(provider), releases, worker.evaluator.evaluate, favoured)
+
+
+def chosen(sources: Sources, consumer: str) -> list[str]:
+    """The releases of a package that are evaluated: the first and the last patch of every minor."""
+    minors: dict[tuple[int, ...], list[str]] = {}
+    for version in asking_releases(sources, consumer):
+        minors.setdefault(Version(version).release[:2], []).append(version)
+    return [one for patches in minors.values() for one in dict.fromkeys((patches[0], patches[-1]))]
+
+
+def leaders(
+    sources: Sources, cache: Path, consumer: str, provider: str, looks: dict[str, Evaluation]
+) -> dict[str, str]:
+    """Who is evaluated for whom: releases that ask the same of a package follow the first of them."""
+    reader, releases = Reader(sources, provider, cache), asked_releases(sources, provider)
+    first: dict[frozenset[Question], str] = {}
+    asked = {
+        one: done.questions(consumer, provider) for one, done in looks.items() if provider in done.versions
+    }
+    told = {question for questions in asked.values() for question in questions}
+    differing = telling(frozenset(told), reader, releases)
+    reader.keep()
+    return {release: first.setdefault(questions & differing, release) for release, questions in asked.items()}
+
+
+def sweep(
+    pool: ProcessPoolExecutor, sources: Sources, cache: Path, consumers: Sequence[str]
+) -> Iterator[Grid]:
+    """Every pair of packages, all releases of both."""
+    tasks = [(consumer, release) for consumer in consumers for release in chosen(sources, consumer)]
+    looked = dict(zip(tasks, told("own time", pool.map(look, tasks), len(tasks)), strict=True))
+    follows: dict[tuple[str, str], dict[str, str]] = {}
+    for consumer in consumers:
+        looks = {release: done for (name, release), done in looked.items() if name == consumer and done}
+        for provider in PROVIDERS[consumer]:
+            follows[consumer, provider] = leaders(sources, cache, consumer, provider, looks)
+    walks = sorted(
+        {
+            (consumer, leader, provider)
+            for (consumer, provider), who in follows.items()
+            for leader in who.values()
+        },
+        key=lambda one: (one[2] == "transformers", one[0], Version(one[1])),
+    )
+    lines = dict(zip(walks, told("pairs", pool.map(walk, walks), len(walks)), strict=True))
+    for (consumer, provider), who in follows.items():
+        yield grid_of(
+            sources, consumer, provider, {one: lines[consumer, led, provider] for one, led in who.items()}
+        )
+
+
+def grid_of(sources: Sources, consumer: str, provider: str, lines: dict[str, Line | None]) -> Grid:
+    """The lines of one pair as a grid. A release between two evaluated ones that agree is as they are."""
+    consumers, providers = asking_releases(sources, consumer), asked_releases(sources, provider)
+    known = {one: line.verdicts for one, line in lines.items() if line}
+    cells: dict[tuple[int, int], Verdict] = {}
+    for row, release in enumerate(consumers):
+        verdicts = known.get(release) or between(consumers, row, known)
+        cells |= {
+            (row, providers.index(one)): verdict for one, verdict in verdicts.items() if one in providers
+        }
+    return Grid(consumer, provider, consumers, providers, cells)
+
+
+def between(consumers: Sequence[str], row: int, known: dict[str, dict[str, Verdict]]) -> dict[str, Verdict]:
+    """What the nearest evaluated releases on both sides agree on."""
+    before = next((known[one] for one in reversed(consumers[:row]) if one in known), {})
+    after = next((known[one] for one in consumers[row + 1 :] if one in known), {})
+    return {asked: verdict for asked, verdict in after.items() if same(before.get(asked), verdict)}
+
+
+def same(one: Verdict | None, other: Verdict) -> bool:
+    """Do two verdicts break the same stages with the same words?"""
+    if one is None:
+        return False
+    words = [
+        {stage: failure and failure.message for stage, failure in verdict.items()} for verdict in (one, other)
+    ]
+    return words[0] == words[1]
+
+
+def told(what: str, results: Iterable[Result], count: int) -> Iterator[Result]:
+    """Results as they come, with progress and an estimate on standard error."""
+    began = time.monotonic()
+    for done, result in enumerate(results, 1):
+        yield result
+        took = time.monotonic() - began
+        left = took / done * (count - done)
+        print(f"\r{what}: {done}/{count}, {took:.0f} s, about {left:.0f} s left   ", end="", file=sys.stderr)
+    print(file=sys.stderr)
+
+
+def write(consumer: str, clashes: Sequence[Clash]) -> None:
+    """One file for each consumer, one clash a line."""
+    lines = ",\n".join(msgspec.json.encode(clash).decode() for clash in clashes)
+    head = f'{{"evaluated":"{datetime.datetime.now(datetime.timezone.utc).date()}","clashes":[\n'
+    folder = FOLDER / "computed"
+    folder.mkdir(exist_ok=True)
+    (folder / f"{consumer}.json").write_text(f"{head}{lines}\n]}}\n", encoding="utf-8")
+
+
+def check(sources: Sources, cache: Path, count: int, seed: int) -> int:
+    """Evaluate random pairs, print each that the stored clashes tell otherwise; 1 where there is one."""
+    files = sorted((FOLDER / "computed").glob("*.json"))
+    stored = [one for file in files for one in msgspec.json.decode(file.read_bytes(), type=Sweep).clashes]
+    start(sources.folder, cache)
+    wrong = [disagreement(pair, stored, worker.evaluator.evaluate) for pair in drawn(sources, count, seed)]
+    for line in filter(None, wrong):
+        print(line)
+    print(f"{count} pairs, {len(list(filter(None, wrong)))} told otherwise")
+    return int(any(wrong))
+
+
+def main() -> None:
+    """Sweep, merge, write; one line for each pair of packages."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sources", type=Path, default=CACHE / "sources")
+    parser.add_argument("--cache", type=Path, default=CACHE / "outcomes")
+    parser.add_argument("--only", nargs="*", default=list(PROVIDERS), choices=list(PROVIDERS))
+    parser.add_argument("--check", type=int, default=0, metavar="COUNT")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    sources = Sources(options.sources)
+    if options.check:
+        sys.exit(check(sources, options.cache, options.check, options.seed))
+    found: dict[str, list[Clash]] = {}
+    with ProcessPoolExecutor(PROCESSES, initializer=start, initargs=(options.sources, options.cache)) as pool:
+        for grid in sweep(pool, sources, options.cache, options.only):
+            clashes = list(clashes_of(grid))
+            found.setdefault(grid.consumer, []).extend(clashes)
+            print(f"{grid.consumer} x {grid.provider}: {len(grid.cells)} pairs, {len(clashes)} clashes")
+    for consumer, clashes in found.items():
+        write(consumer, clashes)
+
+
+if __name__ == "__main__":
+    main()
