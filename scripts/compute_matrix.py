@@ -31,9 +31,11 @@ from compute.sweep import (
     Line,
     Pair,
     Verdict,
+    alike,
     asked_releases,
     asking_releases,
     follow,
+    gaps,
     reference_of,
     telling,
 )
@@ -43,6 +45,8 @@ from doctor.matrix.computed import Clash, Sweep
 from doctor.matrix.rows import FOLDER
 
 Result = TypeVar("Result")
+Lines = dict[str, dict[str, Verdict]]  # by release that asks, by release that is asked
+Known = dict[tuple[str, str], Lines]  # by consumer and provider
 PROCESSES = 2
 CACHE = Path.home() / ".cache" / "lora-doctor"
 
@@ -135,40 +139,48 @@ def sweep(
         key=lambda one: (one[2] == "transformers", one[0], Version(one[1])),
     )
     lines = dict(zip(walks, told("pairs", pool.map(walk, walks), len(walks)), strict=True))
-    for (consumer, provider), who in follows.items():
-        yield grid_of(
-            sources, consumer, provider, {one: lines[consumer, led, provider] for one, led in who.items()}
-        )
+    known: Known = {
+        (consumer, provider): {
+            release: line.verdicts
+            for release, leader in who.items()
+            if (line := lines[consumer, leader, provider])
+        }
+        for (consumer, provider), who in follows.items()
+    }
+    refine(pool, sources, known)
+    for (consumer, provider), verdicts in known.items():
+        yield grid_of(sources, consumer, provider, verdicts)
 
 
-def grid_of(sources: Sources, consumer: str, provider: str, lines: dict[str, Line | None]) -> Grid:
+def refine(pool: ProcessPoolExecutor, sources: Sources, known: Known) -> None:
+    """Find the very release at which something changed: evaluate the middle of gaps until there are none."""
+    while tasks := [
+        (consumer, release, provider)
+        for (consumer, provider), lines in known.items()
+        for release in gaps(asking_releases(sources, consumer), lines)
+    ]:
+        for task, line in zip(tasks, told("gaps", pool.map(walk, tasks), len(tasks)), strict=True):
+            known[task[0], task[2]][task[1]] = line.verdicts if line else {}
+
+
+def grid_of(sources: Sources, consumer: str, provider: str, known: Lines) -> Grid:
     """The lines of one pair as a grid. A release between two evaluated ones that agree is as they are."""
     consumers, providers = asking_releases(sources, consumer), asked_releases(sources, provider)
-    known = {one: line.verdicts for one, line in lines.items() if line}
-    cells: dict[tuple[int, int], Verdict] = {}
-    for row, release in enumerate(consumers):
-        verdicts = known.get(release) or between(consumers, row, known)
-        cells |= {
-            (row, providers.index(one)): verdict for one, verdict in verdicts.items() if one in providers
-        }
+    places = {release: column for column, release in enumerate(providers)}
+    cells = {
+        (row, places[asked]): verdict
+        for row, release in enumerate(consumers)
+        for asked, verdict in (known.get(release) or between(consumers, row, known)).items()
+        if asked in places
+    }
     return Grid(consumer, provider, consumers, providers, cells)
 
 
-def between(consumers: Sequence[str], row: int, known: dict[str, dict[str, Verdict]]) -> dict[str, Verdict]:
+def between(consumers: Sequence[str], row: int, known: Lines) -> dict[str, Verdict]:
     """What the nearest evaluated releases on both sides agree on."""
     before = next((known[one] for one in reversed(consumers[:row]) if one in known), {})
     after = next((known[one] for one in consumers[row + 1 :] if one in known), {})
-    return {asked: verdict for asked, verdict in after.items() if same(before.get(asked), verdict)}
-
-
-def same(one: Verdict | None, other: Verdict) -> bool:
-    """Do two verdicts break the same stages with the same words?"""
-    if one is None:
-        return False
-    words = [
-        {stage: failure and failure.message for stage, failure in verdict.items()} for verdict in (one, other)
-    ]
-    return words[0] == words[1]
+    return {asked: after[asked] for asked in after if asked in before and alike(before[asked], after[asked])}
 
 
 def told(what: str, results: Iterable[Result], count: int) -> Iterator[Result]:

@@ -76,9 +76,9 @@ class Examination:
 
     def tell(self, facts: Facts) -> None:
         """Print each subject whose facts have just become known."""
-        from doctor.render.lines import LINES, is_settled, subject_line
+        from doctor.render.lines import is_settled, lines_of, subject_line
 
-        settled = [line for line in LINES if line.title not in self._told and is_settled(line, facts)]
+        settled = [line for line in lines_of(facts) if line.title not in self._told and is_settled(line, facts)]
         if settled and self.live:
             report = self.judged(facts)
             for line in settled:

@@ -56,15 +56,14 @@ def rule_of(*rows: Row) -> Rule:
 
 
 def told_once(hits: Sequence[tuple[Row, Hit]]) -> Iterator[Hit]:
-    """Of hits that speak of one fault the first of the gravest, with all that those of its gravity break."""
+    """Of hits that speak of one fault the surest of the gravest, with all that those of its gravity break."""
     if not hits:
         return
     gravest = min((row.severity for row, _ in hits), key=SEVERITIES.index)
     grave = [(row, hit) for row, hit in hits if row.severity == gravest]
     yield msgspec.structs.replace(
-        grave[0][1],
+        min((hit for _, hit in grave), key=lambda hit: CONFIDENCES.index(hit.confidence)),
         severity=gravest,
-        confidence=min((hit.confidence for _, hit in grave), key=CONFIDENCES.index),
         breaks=tuple(stage for stage in get_args(Stage) if any(stage in row.breaks for row, _ in grave)),
     )
 
@@ -149,8 +148,11 @@ def is_refuted(row: Row, facts: Facts) -> bool:
     """Did every stage that the row says breaks run here and pass? Then what was seen outweighs it."""
     if row.breaks == ("install",) and is_installed(facts):
         return True
-    if facts.trial is None or not row.breaks:
+    if facts.trial is None:
         return False
+    if not row.breaks:  # a note on other uses than those that were tried: told where its words were seen
+        seen = any(shows(symptom, all_failure_text(facts)) for symptom in row.symptoms)
+        return row.severity == "note" and not seen
     passed = {run.stage for run in facts.trial.runs if run.outcome == "ok"}
     if "sft-step" in passed:
         passed.add("trainer-step")  # trl's trainer is one of transformers', so only one of the two is tried

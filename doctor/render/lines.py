@@ -1,4 +1,4 @@
-"""The subjects of a check in their order, each one line: a mark, a title, and what was seen.
+"""The nine subjects of a check in their order, each one line: a mark, a title, and what was seen.
 
 A live display prints a line once its facts are settled; a mark is "ok" only where the facts were
 seen and no finding speaks against them.
@@ -50,8 +50,8 @@ LINES = (
     ),
     Line("training libraries", ("packages", "trial"), describe.training_libraries, describe.IMPORTS),
     Line("smoke test", ("trial",), describe.smoke_test, describe.SMOKE),
-    Line("sources", ("reading",), describe.sources),
 )
+SOURCES = Line("sources", ("reading",), describe.sources)  # told where they were read
 
 # Subjects of finding ids that are no title themselves.
 _TITLE_OF_SUBJECT = {
@@ -73,6 +73,12 @@ _INTERPRETER_FAULTS = (
 )
 _STAGE_SUBJECTS = ("import", "smoke", "stage", "trial")  # no library is named: the stage decides
 _NO_LINE = ("doctor", "script", "workload")
+
+
+def lines_of(facts: Facts) -> tuple[Line, ...]:
+    """The lines of one check."""
+    asked = facts.reading is not None or any(gap.about == "reading" for gap in facts.gaps)
+    return (*LINES, SOURCES) if asked else LINES
 
 
 def subject_line(line: Line, facts: Facts, findings: Sequence[Finding]) -> SubjectLine:
@@ -107,7 +113,7 @@ def title_of(finding: Finding) -> str | None:
     if subject == "python" and fault in _INTERPRETER_FAULTS:
         return "interpreter"
     if finding.id == "smoke/predicted-failure":
-        return "sources"
+        return SOURCES.title
     if subject in _STAGE_SUBJECTS:
         return next(
             (line.title for stage in finding.breaks for line in LINES if stage in line.stages), "smoke test"

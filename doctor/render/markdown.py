@@ -10,7 +10,7 @@ from doctor.facts import Facts, StageRun
 from doctor.findings import Evidence, Finding, Fix, Report
 from doctor.render.describe import failure, gib, plural
 from doctor.render.json_report import encode
-from doctor.render.lines import LINES, examining, subject_line
+from doctor.render.lines import examining, lines_of, subject_line
 from doctor.render.markdown_text import clipped, code, fenced, folded, prose, table
 from doctor.render.shell import command_line
 from doctor.render.verdict import by_gravity, is_worth_a_line, unasked_rules, verdict
@@ -113,7 +113,7 @@ def _text(text: str) -> str:
 
 def _subjects(report: Report) -> str:
     told = [
-        subject_line(line, report.facts, report.findings) for line in LINES if is_worth_a_line(line, report)
+        subject_line(line, report.facts, report.findings) for line in lines_of(report.facts) if is_worth_a_line(line, report)
     ]
     rows = [(line.title, line.mark, _text(line.text)) for line in told]
     return "### What was seen\n\n" + table(("", "", ""), rows)

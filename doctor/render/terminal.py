@@ -8,7 +8,7 @@ from typing import TextIO
 from doctor.findings import Report
 from doctor.render.details import block
 from doctor.render.layout import PAINT_OF_MARK, Layout, Paint
-from doctor.render.lines import LINES, SubjectLine, examining, subject_line
+from doctor.render.lines import SubjectLine, examining, lines_of, subject_line
 from doctor.render.spinner import Spinner
 from doctor.render.verdict import by_gravity, is_worth_a_line, unasked_rules, verdict
 
@@ -97,7 +97,7 @@ class LiveTerminal:
 
 
 def _subject_lines(report: Report) -> list[SubjectLine]:
-    told = [line for line in LINES if is_worth_a_line(line, report)]
+    told = [line for line in lines_of(report.facts) if is_worth_a_line(line, report)]
     return [subject_line(line, report.facts, report.findings) for line in told]
 
 

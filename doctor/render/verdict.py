@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from doctor.facts import Facts, Gap
 from doctor.findings import SEVERITIES, Finding, Report
 from doctor.render.describe import listed, plural
-from doctor.render.lines import LINES, Line, mark
+from doctor.render.lines import Line, lines_of, mark
 
 _WORDS = {
     "healthy": "Healthy",
@@ -59,8 +59,6 @@ def by_gravity(report: Report) -> list[Finding]:
 
 def is_worth_a_line(line: Line, report: Report) -> bool:
     """A pasted log or a requirements file says nothing of most subjects."""
-    if line.fields == ("reading",) and report.facts.reading is None and not _gap(line.fields, report.gaps):
-        return False  # nobody asked for it
     if report.subject.kind in ("live", "node"):
         return True
     return mark(line, report.facts, report.findings) != "?" or any(
@@ -70,7 +68,7 @@ def is_worth_a_line(line: Line, report: Report) -> bool:
 
 def _open_subjects(report: Report) -> str:
     """The subjects whose mark is "?", those with a common reason together."""
-    unseen = [line for line in LINES if is_worth_a_line(line, report) and _is_open(line, report)]
+    unseen = [line for line in lines_of(report.facts) if is_worth_a_line(line, report) and _is_open(line, report)]
     names: dict[str, list[str]] = {}
     for line in unseen:
         if line.title == "driver" and _has_no_gpu(report.facts):

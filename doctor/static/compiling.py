@@ -98,10 +98,16 @@ def run_in_doubt(steps: Steps, frame: Frame) -> Flow | None:
         return None
     finally:
         machine.doubt -= 1
+    if flow is None:
+        return None
+    machine.doubt += 1  # what follows may not be reached
     if flow == "return":
         frame.returns.append(frame.result)
         frame.left += 1
-        machine.doubt += 1  # what follows in this function may not be reached
+    elif flow == "break":
+        frame.broken += 1
+    else:
+        frame.skipped += 1
     return flow
 
 

@@ -24,22 +24,22 @@ def _try(node: ast.Try) -> Step:
 
     def guarded(frame: Frame) -> Flow | None:
         machine = frame.machine
-        doubt, left = machine.doubt, frame.left
+        doubt = machine.doubt - frame.departures
         machine.tries += 1
         try:
             flow = run_block(body, frame)
         finally:
             machine.tries -= 1
         # Doubt that arose where an exception cut off a branch does not outlast the statement.
-        machine.doubt = doubt + frame.left - left
+        machine.doubt = doubt + frame.departures
         return flow or run_block(otherwise, frame)
 
     def handled(frame: Frame) -> Flow | None:
-        doubt, left = frame.machine.doubt, frame.left
+        doubt = frame.machine.doubt - frame.departures
         try:
             return guarded(frame)
         except Raised as error:
-            frame.machine.doubt = doubt + frame.left - left
+            frame.machine.doubt = doubt + frame.departures
             for kinds, name, steps in handlers:
                 if error.kinds & kinds:
                     return _handle(frame, error, name, steps)

@@ -195,6 +195,7 @@ INTRINSICS: dict[str, Intrinsic] = {
     "pathlib.PurePath": _path,
     "itertools.chain": _chained,
     "collections.OrderedDict": _ordered_dict,
+    "builtins.dict.fromkeys": _pure(dict.fromkeys),
     "json.loads": _pure(json.loads),
     "os.path.join": _pure(lambda *parts: "/".join(parts)),
     "os.path.dirname": _pure(lambda text: text.rpartition("/")[0]),

@@ -11,6 +11,8 @@ from doctor.static.logic import truth
 from doctor.static.machine import Frame
 from doctor.static.names import assign
 from doctor.static.plain import UNKNOWN, Flow
+from doctor.static.signals import Raised
+from doctor.static.values import leave_open
 
 
 @compiles(ast.For, ast.AsyncFor)
@@ -21,26 +23,17 @@ def _for(node: ast.For | ast.AsyncFor) -> Step:
         items = items_of(iterable(frame))
         if items is None:
             assign(frame, node.target, UNKNOWN, expression)
-            return _run_unknown_loop(body, frame)
+            return _unknown_turns(body, frame)
         for item in items:
             assign(frame, node.target, item, expression)
-            flow = run_block(body, frame)
+            flow = _turn(body, frame)
             if flow == "return":
                 return flow
             if flow == "break":
                 return None
         return run_block(otherwise, frame)
 
-    return run
-
-
-def _run_unknown_loop(body: Steps, frame: Frame) -> Flow | None:
-    """A loop over what is not known: a stage's own loops are taken to run, others may not."""
-    if not frame.machine.deep:
-        run_in_doubt(body, frame)
-        return None
-    flow = run_block(body, frame)
-    return flow if flow == "return" else None
+    return _loop(run)
 
 
 @compiles(ast.While)
@@ -50,6 +43,49 @@ def _while(node: ast.While) -> Step:
     def run(frame: Frame) -> Flow | None:
         if truth(test(frame)) is False:
             return None
-        return _run_unknown_loop(body, frame)
+        return _unknown_turns(body, frame)
 
-    return run
+    return _loop(run)
+
+
+def _unknown_turns(body: Steps, frame: Frame) -> Flow | None:
+    """A loop over what is not known: a stage's own loops are taken to run, others may not."""
+    if not frame.machine.deep:
+        run_in_doubt(body, frame)
+        return None
+    flow = _turn(body, frame)
+    return flow if flow == "return" else None
+
+
+def _turn(body: Steps, frame: Frame) -> Flow | None:
+    """One turn. After a ``continue`` in doubt the rest of it is in doubt; the next turn is not."""
+    skipped = frame.skipped
+    try:
+        return run_block(body, frame)
+    except Raised:
+        if frame.skipped == skipped:
+            raise
+        leave_open([frame.receiver])
+        return None
+    finally:
+        frame.machine.doubt -= frame.skipped - skipped
+        frame.skipped = skipped
+
+
+def _loop(run: Step) -> Step:
+    """A loop. After a ``break`` in doubt the rest of it is in doubt; what follows the loop is not."""
+
+    def loop(frame: Frame) -> Flow | None:
+        broken, skipped = frame.broken, frame.skipped
+        try:
+            return run(frame)
+        except Raised:
+            if frame.broken == broken:
+                raise
+            leave_open([frame.receiver])
+            return None
+        finally:
+            frame.machine.doubt -= frame.broken - broken + frame.skipped - skipped
+            frame.broken, frame.skipped = broken, skipped
+
+    return loop

@@ -35,6 +35,7 @@ class Frame:
 
     __slots__ = (
         "base",
+        "broken",
         "cls",
         "function",
         "global_names",
@@ -49,6 +50,7 @@ class Frame:
         "result",
         "returns",
         "running",
+        "skipped",
     )
 
     def __init__(
@@ -68,7 +70,9 @@ class Frame:
         self.handled: Raised | None = None
         self.result: Value = None
         self.returns: list[Value] = []  # what branches in doubt returned
-        self.left = 0  # how often such a branch may have left the function
+        self.left = 0  # how often such a branch may have left the function,
+        self.broken = 0  # a loop,
+        self.skipped = 0  # or the rest of a loop's turn
 
     def inner(self, names: dict[str, Value]) -> Frame:
         """A frame for a class body or comprehension in this one."""
@@ -78,9 +82,9 @@ class Frame:
         return frame
 
     @property
-    def in_doubt(self) -> bool:
-        """Is it uncertain whether what runs now runs at all?"""
-        return self.machine.doubt > self.base
+    def departures(self) -> int:
+        """How often a branch in doubt may have left what runs now: each adds to the doubt that remains."""
+        return self.left + self.broken + self.skipped
 
 
 class Operations(NamedTuple):

@@ -8,7 +8,7 @@ the asking package that ask the same share these evaluations.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from compute.sets import Unsolvable, complete, day_of, reference
 from compute.sources import Sources
 from doctor.static.stages import ALL, StaticStage
 
-REPAIRS = 3  # other packages that are exchanged until the pair itself can be seen
+REPAIRS = 1  # how often another package of a set is exchanged so that the pair itself can be seen
 PROVIDERS = {
     "transformers": (
         "accelerate",
@@ -101,15 +101,17 @@ def reference_of(package: str, version: str) -> dict[str, str] | None:
         return None
 
 
-def set_for(pair: Pair) -> dict[str, str] | None:
-    """A set that holds both releases of a pair, and what goes with both, or else with the asked one."""
+def sets_for(pair: Pair) -> Iterator[dict[str, str]]:
+    """Sets that hold both releases of a pair: with what goes with both, or else of the time of either."""
     fixed = {pair.consumer: pair.release, pair.provider: pair.asked}
     try:
         day = max(day_of(pair.consumer, pair.release), day_of(pair.provider, pair.asked))
-        return complete(fixed, day)
+        yield complete(fixed, day)
     except (Unsolvable, StopIteration):
-        around = reference_of(pair.provider, pair.asked) or reference_of(pair.consumer, pair.release)
-    return {**around, **fixed} if around else None
+        pass
+    for home in (reference_of(pair.provider, pair.asked), reference_of(pair.consumer, pair.release)):
+        if home:
+            yield {**home, **fixed}
 
 
 def repaired(versions: Mapping[str, str], failure: Failure, pair: Pair) -> dict[str, str] | None:
@@ -151,18 +153,20 @@ def stranger(done: Evaluation, pair: Pair) -> Failure | None:
 
 
 def sought(pair: Pair, evaluate: Evaluate) -> Evaluation | None:
-    """Evaluate a pair, exchanging what hides it; the evaluation that shows most of it."""
-    versions, best = set_for(pair), None
-    for _ in range(REPAIRS + 1):
-        if versions is None:
-            break
-        done = evaluate(versions, stages_of(pair))
-        if best is None or len(verdict(done, pair)) > len(verdict(best, pair)):
-            best = done
-        failure = stranger(done, pair)
-        if failure is None:
-            break
-        versions = repaired(versions, failure, pair)
+    """Evaluate a pair in one set after the other, until no other fault hides it; else where most is seen."""
+    best: Evaluation | None = None
+    for versions in sets_for(pair):
+        tried: dict[str, str] | None = versions
+        for _ in range(REPAIRS + 1):
+            if tried is None:
+                break
+            done = evaluate(tried, stages_of(pair))
+            failure = stranger(done, pair)
+            if failure is None:
+                return done
+            if best is None or len(verdict(done, pair)) > len(verdict(best, pair)):
+                best = done
+            tried = repaired(tried, failure, pair)
     return best
 
 
@@ -199,6 +203,25 @@ def next_of(left: set[str], favoured: set[str], home: str) -> str:
     known = left & favoured or left
     below = [one for one in known if Version(one) < Version(home)]
     return max(below, key=Version) if below else min(known, key=Version)
+
+
+def alike(one: Verdict | None, other: Verdict | None) -> bool:
+    """Do two verdicts name the same failures?"""
+    told = [
+        {stage: failure.message for stage, failure in (verdict or {}).items() if failure}
+        for verdict in (one, other)
+    ]
+    return told[0] == told[1]
+
+
+def gaps(releases: Sequence[str], known: Mapping[str, Mapping[str, Verdict]]) -> Iterator[str]:
+    """Between two evaluated neighbours that differ, the middle of those that were not evaluated."""
+    places = [place for place, release in enumerate(releases) if release in known]
+    for before, after in zip(places, places[1:], strict=False):
+        lines = known[releases[before]], known[releases[after]]
+        asked = set(lines[0]) & set(lines[1])
+        if after - before > 1 and not all(alike(lines[0][one], lines[1][one]) for one in asked):
+            yield releases[(before + after) // 2]
 
 
 def asked_releases(sources: Sources, provider: str) -> list[str]:

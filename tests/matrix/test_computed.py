@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from doctor.facts import Packages
+from doctor.facts import Failure, Packages, StageRun, Trial
 from doctor.matrix.computed import Clash, computed_rows, evaluated_rows, row_of, speak_alike, tells
 from doctor.matrix.rows import FOLDER, Remedy, Row, Term, complaints, load_rows, refuse_duplicates
 from doctor.matrix.rules import judge, matrix_rules, rule_of
@@ -189,6 +189,16 @@ def test_what_is_written_is_not_told_again() -> None:
     left = computed_rows()
     assert 0 < len(left) < len(ROWS)
     assert {row.row for row in left} <= {row.row for row in ROWS}
+
+
+def test_the_words_that_were_seen_are_told() -> None:
+    other = row_of(clash(symbol="Cache", message="cannot import name 'Cache' from 'transformers'"), 2, DAY)
+    failure = Failure(kind="raised", chain=(("ImportError", other.symptoms[0]),))
+    trial = Trial(device="cpu", runs=(StageRun(stage="import-peft", outcome="failed", failure=failure),))
+    facts = msgspec.structs.replace(facts_of(CLASH_EXAMPLE), trial=trial)
+    [hit] = rule_of(row_of(CLASH, 1, DAY), other).judge(facts)
+    assert hit.confidence == "confirmed"
+    assert "imports Cache" in hit.title
 
 
 def test_a_graver_row_is_told_before_one_that_breaks_only_some_uses() -> None:

@@ -11,6 +11,7 @@ import pytest
 from doctor.facts import (
     Driver,
     Facts,
+    Failure,
     Gpu,
     Interpreter,
     Package,
@@ -270,3 +271,14 @@ def test_what_is_installed_could_be_installed() -> None:
     row = next(row for row in LIVE if row.breaks == ("install",))
     assert ids(row, facts_of(row.example)) == [row.id]
     assert list(judge(row, facts_of(row.example))) == []
+
+
+def test_what_breaks_no_stage_is_told_of_a_machine_that_was_tried_only_where_it_was_seen() -> None:
+    row = next(row for row in LIVE if row.row == "adapter-methods-floor-5-24")
+    facts = facts_of(row.example)
+    tried = msgspec.structs.replace(facts, trial=Trial(device="cpu", runs=(stage("lora-step", "ok"),)))
+    failure = Failure(kind="raised", chain=(("ValueError", row.symptoms[0]),))
+    seen = StageRun(stage="lora-step", outcome="failed", failure=failure)
+    assert ids(row, facts) == [row.id]
+    assert ids(row, tried) == []
+    assert ids(row, msgspec.structs.replace(tried, trial=Trial(device="cpu", runs=(seen,)))) == [row.id]

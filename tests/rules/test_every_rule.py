@@ -14,10 +14,28 @@ from doctor.facts import Facts, Stage
 from doctor.findings import SEVERITIES, Evidence
 from doctor.rules import Hit, Rule, code_rules, why_of
 
-from . import test_bitsandbytes, test_driver, test_files, test_imports, test_python, test_script, test_torch
+from . import (
+    test_bitsandbytes,
+    test_driver,
+    test_files,
+    test_imports,
+    test_python,
+    test_reading,
+    test_script,
+    test_torch,
+)
 
 RULES = {rule.id: rule for rule in code_rules()}
-TABLES = (test_bitsandbytes, test_driver, test_files, test_imports, test_python, test_script, test_torch)
+TABLES = (
+    test_bitsandbytes,
+    test_driver,
+    test_files,
+    test_imports,
+    test_python,
+    test_reading,
+    test_script,
+    test_torch,
+)
 HITS: dict[str, tuple[Any, ...]] = {
     f"{table.__name__}: {name}": hit for table in TABLES for name, hit in table.HITS.items()
 }
@@ -34,7 +52,7 @@ def test_every_rule_has_a_hit() -> None:
 
 
 def test_the_healthy_machine_has_none_of_the_faults_and_every_rule_was_asked() -> None:
-    found, not_judged = judge(healthy.FACTS, [one for one in code_rules() if "script" not in one.needs])
+    found, not_judged = judge(healthy.FACTS, [one for one in code_rules() if not {"script", "reading"} & {*one.needs}])
     assert [finding for finding in found if finding.id not in ELSEWHERE] == []
     assert not_judged == []
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from compute.check import disagreement
 from compute.clashes import Grid, clashes_of
-from compute.evaluation import Evaluation, Evaluator
+from compute.evaluation import Evaluation, Evaluator, Failure
 from compute.fingerprints import Reader
 from compute.sources import Sources
-from compute.sweep import Pair, asked_releases, follow, telling, verdict
+from compute.sweep import Pair, Verdict, alike, asked_releases, follow, gaps, telling, verdict
 
 from doctor.static.stages import ALL, StaticStage
 
@@ -96,3 +96,23 @@ def test_what_is_stored_is_held_against_an_evaluation(evaluator: Evaluator) -> N
     [clash] = clashes_of(Grid("peft", "transformers", ["0.17.1"], ["5.0.0"], {(0, 0): verdict(done, pair)}))
     assert disagreement(pair, [clash], evaluate) == ""
     assert "not said" in disagreement(pair, [], evaluate)
+
+
+def told(message: str = "") -> dict[str, Verdict]:
+    failure = Failure(
+        "peft", "transformers", "missing-name", "transformers", "Cache", message, "peft/a.py:1", ()
+    )
+    return {"5.0.0": {"import-peft": failure if message else None}}
+
+
+def test_the_middle_of_a_gap_is_asked_for_where_its_ends_differ() -> None:
+    releases = [f"0.{minor}" for minor in range(9)]
+    assert list(gaps(releases, {"0.0": told("no"), "0.8": told("no")})) == []
+    assert list(gaps(releases, {"0.0": told("no"), "0.8": told()})) == ["0.4"]
+    assert list(gaps(releases, {"0.0": told("no"), "0.4": told(), "0.8": told("other")})) == ["0.2", "0.6"]
+    assert list(gaps(releases, {"0.0": told("no"), "0.1": told()})) == []
+
+
+def test_a_stage_that_is_hidden_makes_no_difference() -> None:
+    assert alike({"import-peft": None}, {})
+    assert not alike(told("no")["5.0.0"], {"import-peft": None})

@@ -215,6 +215,18 @@ UNKNOWN_TEST = "torch.cuda.get_device_name().startswith('NVIDIA')"
         ("def f(): raise ImportError('accelerate>=1.1 is needed')\nf()", True),
         ("def f(): raise ValueError\ntry: f()\nexcept ValueError: Accelerator(gone=1)", True),
         ("for batch in torch.load('x'): Accelerator(gone=1)", True),
+        # A turn, or a loop, that may have been left; what follows it is as certain as before.
+        (f"for i in (1, 2):\n    if {UNKNOWN_TEST}: continue\n    Accelerator(gone=1)", False),
+        (f"for i in (1, 2):\n    if i == 1 and {UNKNOWN_TEST}: continue\n    Accelerator(gone=i == 2)", True),
+        (f"for i in (1, 2):\n    if {UNKNOWN_TEST}: break\n    Accelerator(gone=1)", False),
+        (f"for i in (1, 2):\n    if {UNKNOWN_TEST}: break\nAccelerator(gone=1)", True),
+        (f"for i in torch.load('x'):\n    if {UNKNOWN_TEST}: continue\n    Accelerator(gone=1)", False),
+        (f"while True:\n    if {UNKNOWN_TEST}: break\nAccelerator(gone=1)", True),
+        (
+            f"for i in (1,):\n    try:\n        if {UNKNOWN_TEST}: continue\n    except KeyError: pass\n"
+            "    Accelerator(gone=1)",
+            False,
+        ),
         ("while torch.load('x'): Accelerator(gone=1)", True),
         (
             "x = None\nif "
