@@ -1,8 +1,8 @@
 """Every fact type: the dictionary of the domain.
 
 Facts hold what was seen, as plain values; what it means is decided in ``rules``. A field of
-:class:`Facts` is None exactly when one :class:`Gap` says why it could not be had. Units are in the
-names: ``_bytes``, ``_s``.
+:class:`Facts` is None exactly when one :class:`Gap` says why it could not be had; ``reading`` and
+``script`` are there only where a command asks for them. Units are in the names: ``_bytes``, ``_s``.
 """
 
 from __future__ import annotations
