@@ -43,7 +43,11 @@ def check(
         raise typer.Exit(check_all(host, format, output, ignore or (), strict))
     target = chosen_target(host, python)
     examination = Examination(
-        take_up(host, target), quick=quick or static, static=static, stage_limit_s=timeout, ignore=ignore or ()
+        take_up(host, target),
+        quick=quick or static,
+        static=static,
+        stage_limit_s=timeout,
+        ignore=ignore or (),
     )
     # A quick check that a program reads comes all at once: telling it bit by bit only costs time.
     if format == "terminal" and output is None and (sys.stdout.isatty() or not quick):

@@ -78,7 +78,9 @@ class Examination:
         """Print each subject whose facts have just become known."""
         from doctor.render.lines import is_settled, lines_of, subject_line
 
-        settled = [line for line in lines_of(facts) if line.title not in self._told and is_settled(line, facts)]
+        settled = [
+            line for line in lines_of(facts) if line.title not in self._told and is_settled(line, facts)
+        ]
         if settled and self.live:
             report = self.judged(facts)
             for line in settled:

@@ -88,7 +88,9 @@ def folder_of(host: Host, package: Package) -> str:
 def told(stage: StaticStage, outcome: Outcome) -> StageRun:
     """An outcome in the words of the trial."""
     if isinstance(outcome, Undecided):
-        return StageRun(stage=stage, outcome="blocked", blocked_by=f"the sources do not tell: {outcome.reason}")
+        return StageRun(
+            stage=stage, outcome="blocked", blocked_by=f"the sources do not tell: {outcome.reason}"
+        )
     if not isinstance(outcome, Failed):
         return StageRun(stage=stage, outcome="ok")
     event = outcome.event

@@ -113,7 +113,9 @@ def _text(text: str) -> str:
 
 def _subjects(report: Report) -> str:
     told = [
-        subject_line(line, report.facts, report.findings) for line in lines_of(report.facts) if is_worth_a_line(line, report)
+        subject_line(line, report.facts, report.findings)
+        for line in lines_of(report.facts)
+        if is_worth_a_line(line, report)
     ]
     rows = [(line.title, line.mark, _text(line.text)) for line in told]
     return "### What was seen\n\n" + table(("", "", ""), rows)

@@ -68,7 +68,9 @@ def is_worth_a_line(line: Line, report: Report) -> bool:
 
 def _open_subjects(report: Report) -> str:
     """The subjects whose mark is "?", those with a common reason together."""
-    unseen = [line for line in lines_of(report.facts) if is_worth_a_line(line, report) and _is_open(line, report)]
+    unseen = [
+        line for line in lines_of(report.facts) if is_worth_a_line(line, report) and _is_open(line, report)
+    ]
     names: dict[str, list[str]] = {}
     for line in unseen:
         if line.title == "driver" and _has_no_gpu(report.facts):

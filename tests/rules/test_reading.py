@@ -41,7 +41,9 @@ def test_stages_of_one_cause_are_one_finding() -> None:
 
 
 def test_a_row_that_knows_the_words_explains_it_and_nothing_was_seen_to_bite() -> None:
-    given = facts(packages=packages(peft="0.17.1"), trial=None, reading=reading(raised("import-peft", HYBRID)))
+    given = facts(
+        packages=packages(peft="0.17.1"), trial=None, reading=reading(raised("import-peft", HYBRID))
+    )
     [cause] = [one for one in report(given).findings if one.severity == "error"]
     assert (cause.id, cause.confidence) == ("peft/too-old-for-transformers", "likely")
     assert [one.id for one in cause.symptoms] == ["smoke/predicted-failure"]
