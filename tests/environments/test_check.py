@@ -115,7 +115,11 @@ def test_the_doctor_holds_out(name: str, outcome: Outcome) -> None:
 
 
 def unexplained(facts: dict[str, Any]) -> list[str]:
-    """Facts that are absent without exactly one gap, or gaps about facts that are there."""
+    """Facts that are absent without exactly one gap, or gaps about facts that are there.
+
+    What other commands ask for (a reading of the sources, a script) is absent without a word.
+    """
+    facts = {name: value for name, value in facts.items() if name not in ("reading", "script")}
     about = [gap["about"] for gap in facts["gaps"]]
     return [name for name, value in facts.items() if about.count(name) != (value is None)]
 
@@ -269,3 +273,14 @@ def test_a_driver_that_does_not_answer_is_a_gap(check: Check) -> None:
     for name in ("nvidia_smi_hangs", "nvidia_smi_fails", "nvidia_smi_prints_rubbish"):
         gaps = {gap["about"]: gap["kind"] for gap in asked_of(check, name).report["gaps"]}
         assert (gaps["driver"], gaps["gpus"]) == ("failed", "failed")
+
+
+def test_sources_tell_what_an_import_would(check: Check) -> None:
+    """The same fault, read: the row is named, its stages are, and nothing was imported."""
+    outcome = check("peft_too_old_for_transformers", "--static")
+    runs = {run["stage"]: run for run in outcome.facts["reading"]["runs"]}
+    failed = {stage for stage, run in runs.items() if run["outcome"] == "failed"}
+    assert {"import-transformers", "import-peft", "lora-step", "trainer-step"} <= failed
+    assert runs["import-accelerate"]["outcome"] == "ok"
+    assert outcome.report["primary"] == "peft/too-old-for-transformers"
+    assert outcome.facts["trial"] is None
