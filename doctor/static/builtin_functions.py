@@ -179,7 +179,7 @@ def _globals(machine: Machine, arguments: Arguments) -> Value:
 
 def _dict(machine: Machine, arguments: Arguments) -> Value:
     given = arguments.positional[0] if arguments.positional else {}
-    made = Dict((), machine.doubt, open=arguments.open)
+    made = Dict((), machine.doubt, is_open=arguments.open)
     machine.call(Method(made, "update"), given)
     made.update(arguments.keywords)
     return made

@@ -204,4 +204,4 @@ def bind(function: Function, arguments: Arguments, names: dict[str, Value], birt
     if code.rest:
         names[code.rest] = UNKNOWN if vague else tuple(arguments.positional[len(positional) :])
     if code.rest_keywords:
-        names[code.rest_keywords] = Dict(further, birth, open=vague)
+        names[code.rest_keywords] = Dict(further, birth, is_open=vague)

@@ -80,7 +80,7 @@ def _read_dict(machine: Machine, receiver: dict[Value, Value], name: str, argume
     if name in ("items", "keys", "values"):
         return UNKNOWN if vague else List(getattr(receiver, name)(), machine.doubt)
     if name == "copy":
-        made = Dict(receiver, machine.doubt, open=getattr(receiver, "open", False))
+        made = Dict(receiver, machine.doubt, is_open=getattr(receiver, "open", False))
         made.doubtful = getattr(receiver, "doubtful", False)
         made.uncertain = set(getattr(receiver, "uncertain", ()))
         return made

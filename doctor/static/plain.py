@@ -58,11 +58,11 @@ class Dict(dict[Value, Value]):
 
     __slots__ = ("birth", "doubtful", "open", "uncertain")
 
-    def __init__(self, items: Any = (), birth: int = 0, *, open: bool = False) -> None:
+    def __init__(self, items: Any = (), birth: int = 0, *, is_open: bool = False) -> None:
         super().__init__(items)
         self.birth = birth
         self.doubtful = False
-        self.open = open
+        self.open = is_open
         self.uncertain: set[Value] = set()  # keys that may be there and may not
 
 

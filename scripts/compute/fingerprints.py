@@ -99,7 +99,7 @@ class Reader:
         return next((path for path in (f"{base}/__init__.py", f"{base}.py") if path in files), None)
 
     def bound(self, version: str, path: str, question: Question) -> str:
-        """Is a name bound in a module, mentioned in it, or neither?"""
+        """Is a name bound in a module, mentioned in it, possibly made up when asked for, or none of these?"""
         text = self.sources.text(self.package, version, path)
         mentioned = question.name in text and re.search(rf"\b{re.escape(question.name)}\b", text)
         if mentioned and question.name in names_bound(text):
@@ -115,7 +115,9 @@ class Reader:
                 and self.bound(version, inner, question._replace(module=module)) != "absent"
             ):
                 return "bound"
-        return "mentioned" if mentioned else "absent"
+        if mentioned:
+            return "mentioned"
+        return "made up" if re.search(r"^def __getattr__", text, re.M) else "absent"
 
 
 def compared(version: str, comparison: str) -> str:

@@ -8,6 +8,7 @@ the asking package that ask the same share these evaluations.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from compute.sets import Unsolvable, complete, day_of, reference
 from compute.sources import Sources
 from doctor.static.stages import ALL, StaticStage
 
+TRIES = 4  # releases of a class that are asked where other faults hide what they do
 REPAIRS = 1  # how often another package of a set is exchanged so that the pair itself can be seen
 PROVIDERS = {
     "transformers": (
@@ -181,28 +183,44 @@ def follow(
     """Evaluate one release of each class; ``favoured`` ones, which are at hand, are taken first."""
     questions = first.questions(pair.consumer, pair.provider)
     line = Line(pair.consumer, pair.release, pair.provider, {}, [])
-    left, asked = set(releases), pair.asked
+    left, asked, in_vain = set(releases), pair.asked, Counter[tuple[str, ...]]()
     done: Evaluation | None = first
     while asked:
+        left.discard(asked)
+        kin: set[str] = set()
         if done:
             both = questions | done.questions(pair.consumer, pair.provider)
-            answers = reader.answers(asked, both)
-            alike = {one for one in left if reader.answers(one, both) == answers} | {asked}
-            line.verdicts.update(dict.fromkeys(alike, verdict(done, pair._replace(asked=asked))))
+            answers, told = reader.answers(asked, both), verdict(done, pair._replace(asked=asked))
+            kin = {one for one in left if reader.answers(one, both) == answers}
+            seen = is_seen(done, told)
+            in_vain[answers] += not seen
+            if seen or in_vain[answers] == TRIES:
+                line.verdicts.update(dict.fromkeys(kin, told))
+                left -= kin
+                favoured.add(asked)
+            line.verdicts[asked] = told
             line.evaluated.append(asked)
-            favoured.add(asked)
-            left -= alike
-        left.discard(asked)
-        asked = next_of(left, favoured, pair.asked) if left else ""
+        asked = next_of(left, kin & left, favoured, pair.asked)
         done = sought(pair._replace(asked=asked), evaluate) if asked else None
     return line
 
 
-def next_of(left: set[str], favoured: set[str], home: str) -> str:
-    """A release that is left: one at hand, else the newest below that of the pair's own time, else above."""
+def is_seen(done: Evaluation, told: Verdict) -> bool:
+    """Does an evaluation speak of the pair, or did other faults hide it?"""
+    return any(told.values()) or not done.failures
+
+
+def next_of(left: set[str], kin: set[str], favoured: set[str], home: str) -> str:
+    """A release that is left, "" where none is.
+
+    Where one was evaluated in vain, the far end of its class; else one at hand, else the newest below that of
+    the pair's own time, else the next above.
+    """
+    if kin:
+        return (min if len(kin) % 2 else max)(kin, key=Version)
     known = left & favoured or left
     below = [one for one in known if Version(one) < Version(home)]
-    return max(below, key=Version) if below else min(known, key=Version)
+    return max(below, key=Version) if below else min(known, key=Version, default="")
 
 
 def alike(one: Verdict | None, other: Verdict | None) -> bool:

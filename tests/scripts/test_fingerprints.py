@@ -13,8 +13,10 @@ OLD = {
     "tool/__init__.py": "from .core import *\n_structure = {'late': ['Late']}\n",
     "tool/core.py": "if True:\n  Kept = 1\nclass Machine:\n  def __init__(self, split, even=True): pass\n",
     "tool/old.py": "",
+    "tool/willing.py": "",
 }
 NEW = {
+    "tool/willing.py": "def __getattr__(name): return name\n",
     "tool/__init__.py": "from .core import *\n",
     "tool/core.py": "Kept = Fresh = 1\nclass Machine:\n    def __init__(self, *, plan=None): pass\n",
 }
@@ -37,6 +39,7 @@ def reader(tmp_path: Path) -> Reader:
         (("name", "tool", "Late"), ("mentioned", "absent")),
         (("name", "tool", "old"), ("bound", "absent")),
         (("name", "tool.old", "anything"), ("absent", "no module")),
+        (("name", "tool.willing", "anything"), ("absent", "made up")),
         (("parameter", "tool.core", "Machine.__init__(split)"), ("True", "False")),
         (("attribute", "tool.core", "Machine.plan"), ("False", "True")),
         (("version", "", ">= 1.5"), ("False", "True")),

@@ -12,7 +12,7 @@ from compute.clashes import Grid, clashes_of
 from compute.evaluation import Evaluation, Evaluator, Failure
 from compute.fingerprints import Reader
 from compute.sources import Sources
-from compute.sweep import Pair, Verdict, alike, asked_releases, follow, gaps, telling, verdict
+from compute.sweep import Pair, Verdict, alike, asked_releases, follow, gaps, next_of, telling, verdict
 
 from doctor.static.stages import ALL, StaticStage
 
@@ -116,3 +116,12 @@ def test_the_middle_of_a_gap_is_asked_for_where_its_ends_differ() -> None:
 def test_a_stage_that_is_hidden_makes_no_difference() -> None:
     assert alike({"import-peft": None}, {})
     assert not alike(told("no")["5.0.0"], {"import-peft": None})
+
+
+def test_where_another_fault_hides_a_release_another_one_of_its_class_is_asked() -> None:
+    assert next_of({"5.0", "5.1"}, set(), set(), "4.9") == "5.0"
+    assert next_of({"4.1", "4.2", "5.0"}, set(), set(), "4.9") == "4.2"
+    assert next_of({"4.1", "4.2", "5.0"}, set(), {"5.0"}, "4.9") == "5.0"
+    assert next_of({"4.1", "4.2", "4.3"}, {"4.1", "4.2"}, set(), "4.9") == "4.2"
+    assert next_of({"4.1", "4.2", "4.3"}, {"4.1", "4.2", "4.3"}, set(), "4.9") == "4.1"
+    assert next_of(set(), set(), set(), "4.9") == ""

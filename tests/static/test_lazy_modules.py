@@ -259,3 +259,15 @@ def test_old_module_names_that_a_finder_serves() -> None:
     library = package("transformers", root=root)
     assert outcome("from transformers.old import anything", library) == Passed()
     assert event("import transformers.other", library).kind == "missing-module"
+
+
+def test_lazy_modules_may_ask_one_another_however_deep() -> None:
+    """Each import starts afresh: asking a lazy module from within its own answer is no recursion without end."""
+    chain = {
+        f"step{index}": f"from transformers import Name{index + 1}\nName{index} = 1" for index in range(6)
+    }
+    structure = {f"step{index}": [f"Name{index}"] for index in range(6)}
+    root = ROOT.replace('"trainer": ["Trainer"]', f'"trainer": ["Trainer"], **{structure!r}')
+    library = transformers(root, **chain, step6="")
+    found = event("from transformers import Name0", library)
+    assert (found.symbol, found.where) == ("Name6", "transformers/step5.py:1")

@@ -97,6 +97,43 @@ def test_an_answer_that_became_a_tuple_is_always_true() -> None:
     assert event("import trl", trl, after).message == "No module named 'liger_kernel'"
 
 
+@pytest.mark.parametrize(("version", "accepted"), [("1.0.1", True), ("1.1.0", False)])
+def test_a_check_that_is_skipped_for_an_old_package(version: str, accepted: bool) -> None:
+    """As transformers 5.18 does it: where accelerate is too old to count, its own floor is not asked for."""
+    transformers = package(
+        "transformers",
+        root="""
+            import importlib.metadata, importlib.util
+            from packaging import version
+            MAPPING = importlib.metadata.packages_distributions()
+            def candidates(name):
+                distributions = MAPPING.get(name, [])
+                found = [*(n for n in (name.replace("_", "-"), name) if n in distributions), *distributions, name]
+                return list(dict.fromkeys(found))
+            def _is_package_available(name):
+                exists, found = importlib.util.find_spec(name) is not None, "N/A"
+                if exists:
+                    for distribution in candidates(name):
+                        try:
+                            found = importlib.metadata.version(distribution)
+                            break
+                        except importlib.metadata.PackageNotFoundError:
+                            continue
+                return exists, found
+            def is_accelerate_available():
+                exists, found = _is_package_available("accelerate")
+                return exists and version.parse(found) >= version.parse("1.1.0")
+            for name in ("tqdm", "accelerate"):
+                if name == "accelerate":
+                    if not is_accelerate_available():
+                        continue
+                    raise ImportError("accelerate>=9 is required")
+        """,
+    )
+    found = outcome("import transformers", transformers, *AROUND, bare("accelerate", version))
+    assert (found == Passed()) is accepted
+
+
 @pytest.mark.parametrize(
     ("test", "holds"),
     [
