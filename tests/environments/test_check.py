@@ -196,7 +196,7 @@ def test_a_hang_is_ended_and_said_to_be_one(name: str, outcome: Outcome) -> None
 def test_what_the_interpreter_prints_is_kept_as_noise(check: Check) -> None:
     outcome = asked_of(check, "sitecustomize_prints")
     assert BANNER in outcome.facts["interpreter"]["noise"]
-    assert outcome.ids("note") == ["python/prints-at-startup"]
+    assert "python/prints-at-startup" in outcome.ids("note")
 
 
 def test_rubbish_of_a_library_stays_in_its_stage(check: Check) -> None:
