@@ -298,7 +298,7 @@ def ends(body: list[ast.stmt]) -> bool:
 
 
 def read_module(text: str, module: str, is_package: bool) -> ModuleRead:
-    """A file as it is written. Raises SyntaxError."""
+    """A file as it is written. Raises SyntaxError, or ValueError for NUL bytes."""
     reader = Reader(module, is_package)
     reader.block(ast.parse(text).body)
     return reader.read

@@ -88,7 +88,7 @@ class Release:
             )
         try:
             return read_module(text, module, is_package)
-        except SyntaxError:
+        except (SyntaxError, ValueError):  # ValueError: NUL bytes, below Python 3.12
             return None
 
     def is_module(self, dotted: str) -> bool:

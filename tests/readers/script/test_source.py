@@ -65,7 +65,6 @@ def test_a_skipped_cell_says_which_and_why() -> None:
         ("a\0b", "NUL bytes"),
         ("(" * 5000, "nested"),
         ("x = " + "-" * 100_000 + "1", "nested too deeply"),
-        ("x = " + "1 + " * 60_000 + "1", "nested too deeply"),
         ("x = 1\n" * 1_000_000, "6 MB of code"),
         ("".join(f"if a:\n  x{n} = 1\n" for n in range(20_000)), "too many names and branches"),
         ("x = " + "9" * 5000, "cannot be read as Python|Exceeds the limit"),
@@ -128,3 +127,13 @@ def test_any_text_is_read_or_refused(text: str) -> None:
             read_script(text, name)
         except ScriptUnreadable as error:
             assert str(error)
+
+
+def test_a_sum_of_any_length_is_read_or_refused() -> None:
+    """Python 3.10 parses what later ones find nested too deeply."""
+    try:
+        script = read_script("x = " + "1 + " * 60_000 + "1", "train.py")
+    except ScriptUnreadable as error:
+        assert "nested too deeply" in str(error)
+    else:
+        assert script.calls == ()
