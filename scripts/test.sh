@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes .venv-test, installs the doctor with its tools, and runs every check: style, types, layers, tests;
-# then the unit tests once more on the oldest and the newest supported Python, where this machine has them.
+# then the unit tests once more on each other supported Python that this machine has.
 # Arguments go to the first pytest, and then nothing is run on other Pythons.
 #   PYTHON            the Python to build on (default: python3)
 #   TORCH_INDEX_URL   index for the torch of the test environments
@@ -18,7 +18,7 @@ pytest "$@"
 [ $# -eq 0 ] || exit 0
 
 ours=$(python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-for version in 3.10 3.13; do
+for version in 3.10 3.11 3.12 3.13; do
   [ "$version" != "$ours" ] || continue
   # pyenv keeps its interpreters off PATH; uv finds the others.
   other=$(ls -d "${PYENV_ROOT:-$HOME/.pyenv}/versions/$version".*/bin/python 2>/dev/null | tail -n 1 || true)

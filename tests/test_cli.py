@@ -229,7 +229,8 @@ def test_json_is_to_the_contract(shell: Shell) -> None:
     known = {rule.id for rule in all_rules()}
     assert {one["id"] for one in report["not_judged"]} <= known
     unknown = {name for name in Facts.__struct_fields__ if report["facts"].get(name) is None}
-    unknown -= {"gaps", "reading", "script"}  # of commands that ask for them
+    assert unknown >= {"reading", "script"}  # of commands that ask for them, and no gap of a check
+    unknown -= {"gaps", "reading", "script"}
     assert {gap["about"] for gap in report["gaps"]} == unknown
 
 

@@ -44,7 +44,7 @@ def check(
     target = chosen_target(host, python)
     examination = Examination(
         take_up(host, target),
-        quick=quick or static,
+        quick=quick,
         static=static,
         stage_limit_s=timeout,
         ignore=ignore or (),

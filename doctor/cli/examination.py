@@ -31,7 +31,8 @@ class Examination:
     ) -> None:
         self.looks, self.host, self.target, self.ignore = looks, looks.host, looks.target, tuple(ignore)
         self.static = static
-        looks.quick, looks.trial.stage_limit_s = quick, stage_limit_s
+        looks.quick, looks.trial.stage_limit_s = quick or static, stage_limit_s
+        looks.left_out_by = "--static" if static else "--quick"
         self.live: LiveTerminal | None = None
         self._told: set[str] = set()
         self._now = ""

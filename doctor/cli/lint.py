@@ -64,7 +64,7 @@ def lint(
     host = this_machine()
     stated = Stated.of(python_version, os, arch, driver, gpu, compute_capability, gpu_memory, torch_cuda)
     facts = machine.stated_or_leave(stated)
-    run = Lint(host, facts, stated.torch_cuda, tuple(ignore or ()), against, python)
+    run = Lint(host, facts, stated.torch_cuda, tuple(ignore or ()), against, python, diff)
     reports = reports_or_leave(run, files)
     style = style_of(host, sys.stdout, no_color) if output is None else FILE_STYLE
     deliver("".join(run.patches) if diff else rendered_all(reports, format, style), output)

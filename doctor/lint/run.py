@@ -25,11 +25,13 @@ class Lint:
         ignore: Sequence[str] = (),
         against: str | None = None,
         python: str | None = None,
+        diff: bool = False,
     ) -> None:
         self.host, self.machine, self.torch_cuda, self.ignore = host, machine, torch_cuda, ignore
         self.scripts = Scripts(host, machine, torch_cuda, ignore, against=against, python=python)
         self.unreadable: list[tuple[str, str]] = []  # name and reason
-        self.patches: list[str] = []  # of scripts, as unified diffs
+        self.diff = diff
+        self.patches: list[str] = []  # of scripts, as unified diffs, where they are asked for
 
     def reports(self, paths: Sequence[str]) -> Iterator[Report]:
         """A report of each file. Raises :class:`~doctor.lint.scripts.Unjudged`."""
@@ -46,7 +48,8 @@ class Lint:
             if not about_script:
                 return report_on(source, self.machine, self.torch_cuda, self.ignore)
             report = self.scripts.report_on(source)
-            self.patches.append(self.scripts.patch(source, report))
+            if self.diff:
+                self.patches.append(self.scripts.patch(source, report))
             return report
         except Unreadable as error:
             self.unreadable.append((name, str(error)))

@@ -70,6 +70,7 @@ class Looks:
         """``driver_of``: looks at another target of this machine, whose driver is the same."""
         self.host, self.target = host, target
         self.quick = False  # leave out the trial and the hashes
+        self.left_out_by = "--quick"  # the option that asked for it
         self.survey = Later(lambda: self._survey(hashes=False))
         self.nvml: Later[Collected] = driver_of.nvml if driver_of else Later(self._nvml)
         self.smi: Later[Smi | None] = driver_of.smi if driver_of else Later(self._smi)

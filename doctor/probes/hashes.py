@@ -10,6 +10,8 @@ def probe(looks: Looks) -> FileCheck | Gap:
     """Hashes take seconds, so a quick check leaves them out."""
     if looks.quick:
         return Gap(
-            about="hashes", kind="not-asked", reason="hashes of shared objects are left out by --quick"
+            about="hashes",
+            kind="not-asked",
+            reason=f"hashes of shared objects are left out by {looks.left_out_by}",
         )
     return files.read(looks.hashes.result(), "hashes")

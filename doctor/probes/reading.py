@@ -49,7 +49,7 @@ def probe(looks: Looks) -> Reading | Gap:
     world = World(
         tuple(distribution(looks.host, package) for package in packages.installed.values()),
         python=interpreter.version,
-        os="win32" if os.name == "nt" else os.uname().sysname.lower(),
+        os=looks.host.os,
     )
     return Reading(runs=tuple(told(stage, outcome) for stage, outcome in followed(world).items()))
 

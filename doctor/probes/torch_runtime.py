@@ -20,7 +20,7 @@ def probe(looks: Looks) -> TorchRuntime | Gap:
 def details_of(looks: Looks, about: str, stages: tuple[str, ...], fact: type[F]) -> F | Gap:
     """The details of some stages, of which the first must have passed, as one fact."""
     if looks.quick:
-        return Gap(about=about, kind="not-asked", reason=f"{stages[0]} is left out by --quick")
+        return Gap(about=about, kind="not-asked", reason=f"{stages[0]} is left out by {looks.left_out_by}")
     if looks.survey.result().section("interpreter") is None:
         return Gap(about=about, kind="failed", reason=looks.survey.result().trouble)
     run, *_ = [looks.stage(stage) for stage in stages]

@@ -11,7 +11,11 @@ from doctor.probes import Looks
 def probe(looks: Looks) -> Trial | Gap:
     """Every stage with its outcome; left out by a quick check."""
     if looks.quick:
-        return Gap(about="trial", kind="not-asked", reason="imports and smoke test are left out by --quick")
+        return Gap(
+            about="trial",
+            kind="not-asked",
+            reason=f"imports and smoke test are left out by {looks.left_out_by}",
+        )
     survey = looks.survey.result()
     if survey.section("interpreter") is None:
         return Gap(about="trial", kind="failed", reason=survey.trouble)

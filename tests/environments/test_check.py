@@ -117,11 +117,12 @@ def test_the_doctor_holds_out(name: str, outcome: Outcome) -> None:
 def unexplained(facts: dict[str, Any]) -> list[str]:
     """Facts that are absent without exactly one gap, or gaps about facts that are there.
 
-    What other commands ask for (a reading of the sources, a script) is absent without a word.
+    What other commands ask for (a reading of the sources, a script) is absent without a word, and is absent.
     """
-    facts = {name: value for name, value in facts.items() if name not in ("reading", "script")}
     about = [gap["about"] for gap in facts["gaps"]]
-    return [name for name, value in facts.items() if about.count(name) != (value is None)]
+    wanted = {name: value is None and name not in ("reading", "script") for name, value in facts.items()}
+    strangers = [name for name in ("reading", "script") if facts[name] is not None]
+    return strangers + [name for name, absent in wanted.items() if about.count(name) != absent]
 
 
 @each_environment
@@ -196,7 +197,8 @@ def test_a_hang_is_ended_and_said_to_be_one(name: str, outcome: Outcome) -> None
 def test_what_the_interpreter_prints_is_kept_as_noise(check: Check) -> None:
     outcome = asked_of(check, "sitecustomize_prints")
     assert BANNER in outcome.facts["interpreter"]["noise"]
-    assert "python/prints-at-startup" in outcome.ids("note")
+    # A quick check has tried nothing that could speak against the note on newer adapter methods.
+    assert sorted(outcome.ids("note")) == ["peft/too-old", "python/prints-at-startup"]
 
 
 def test_rubbish_of_a_library_stays_in_its_stage(check: Check) -> None:
