@@ -10,8 +10,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-import msgspec
-
+from doctor.fact import Fact as Fact
+from doctor.hardware import Accelerator as Accelerator
+from doctor.hardware import CudaDevice as CudaDevice
+from doctor.hardware import CudaDriver as CudaDriver
+from doctor.hardware import DeviceNode as DeviceNode
+from doctor.hardware import Driver as Driver
+from doctor.hardware import DriverSigns as DriverSigns
+from doctor.hardware import Gpu as Gpu
+from doctor.hardware import GpuProcess as GpuProcess
+from doctor.hardware import LostGpu as LostGpu
+from doctor.hardware import MigInstance as MigInstance
+from doctor.hardware import PciDevice as PciDevice
+from doctor.hardware import Toolkit as Toolkit
+from doctor.hardware import Xid as Xid
+from doctor.native import Compiling as Compiling
+from doctor.native import Linkage as Linkage
 from doctor.script import Script
 from doctor.wanted import Wanted
 
@@ -23,6 +37,7 @@ Stage = Literal[
     "import-accelerate",
     "import-bitsandbytes",
     "import-trl",
+    "import-flash-attn",
     "see-gpu",
     "load-4bit",
     "lora-step",
@@ -32,10 +47,6 @@ Stage = Literal[
     "save-load",
     "multi-gpu",
 ]
-
-
-class Fact(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all facts: immutable, compared by value, written to JSON and read back as it is."""
 
 
 class Gap(Fact, frozen=True, kw_only=True):
@@ -60,38 +71,8 @@ class System(Fact, frozen=True, kw_only=True):
     ram_available_bytes: int
     disk_free_bytes: int  # of the temporary folder, where the trial saves its model
     shared_memory_bytes: int | None  # size of /dev/shm; None where the system has none
-    container: str | None  # "docker", "podman", "kubernetes", "lxc"; None outside one
+    container: str | None  # "docker", "podman", "kubernetes", "apptainer", "systemd-nspawn"; None outside one
     wsl: bool
-
-
-class Driver(Fact, frozen=True, kw_only=True):
-    """The NVIDIA driver. ``cuda_version`` is the newest CUDA it offers, not torch's CUDA."""
-
-    version: str  # "535.104.05"
-    cuda_version: str | None  # "12.2"
-    source: Literal["nvml", "nvidia-smi", "kernel", "stated"]
-    # What each witness said, where they differ: {"nvml": "535.104.05", "nvidia-smi": "470.42"}
-    disagreement: Mapping[str, str] = {}
-
-
-class DriverSigns(Fact, frozen=True, kw_only=True):
-    """What each witness of a driver said where it did not simply answer, and what the bus shows."""
-
-    nvml_error: str = ""  # "Driver/library version mismatch"; "" where NVML answered
-    nvml_code: int | None = None  # the number of that error in nvml.h
-    smi_error: str = ""  # what nvidia-smi printed in place of an answer
-    kernel_version: str = ""  # of the loaded kernel module, from /proc/driver/nvidia/version
-    bus_gpus: int = 0  # NVIDIA display devices on the PCI bus
-
-
-class Gpu(Fact, frozen=True, kw_only=True):
-    """One NVIDIA GPU as the driver numbers it (NVML index, not CUDA ordinal)."""
-
-    index: int
-    name: str
-    compute_capability: str | None  # "8.9"
-    memory_total_bytes: int | None  # None where it has none of its own (GB10, Jetson)
-    memory_free_bytes: int | None
 
 
 class Interpreter(Fact, frozen=True, kw_only=True):
@@ -124,6 +105,7 @@ class Package(Fact, frozen=True, kw_only=True):
     editable: bool = False
     origin: str = ""  # VCS or URL it was installed from
     fault: str = ""  # why its metadata cannot be read; "" where it can
+    source_gone: bool = False  # editable, and the folder of its sources is no longer there
 
 
 class FileFault(Fact, frozen=True, kw_only=True):
@@ -163,12 +145,21 @@ class Shadow(Fact, frozen=True, kw_only=True):
     entry: Literal["working folder", "PYTHONPATH", "user site"]
 
 
+class Overlap(Fact, frozen=True, kw_only=True):
+    """Two distributions that hold the same files: what is imported is a mixture of both."""
+
+    package: str  # of the stack
+    rival: str
+    rival_is_there: bool  # the rival's files were written last
+
+
 class Packages(Fact, frozen=True, kw_only=True):
     """All that is installed in the target, or that an installer would take for what a file asks for."""
 
     installed: Mapping[str, Package]
     duplicates: tuple[Duplicate, ...] = ()
     shadows: tuple[Shadow, ...] = ()
+    overlaps: tuple[Overlap, ...] = ()
     unregistered: tuple[str, ...] = ()  # of the stack: importable, with no metadata that says so
     leftovers: tuple[str, ...] = ()  # "~ransformers": the rest of an interrupted uninstall
     wanted: Wanted | None = None  # the file that was read; None where the packages were found installed
@@ -182,7 +173,8 @@ class TorchBuild(Fact, frozen=True, kw_only=True):
     version: str  # "2.13.0+cpu"
     cuda_version: str | None  # torch's CUDA: "12.6"; None for a CPU build
     hip_version: str | None
-    variant: str  # "cpu", "cu126", "rocm6.4", "unknown"
+    variant: str  # "cpu", "cu126", "rocm6.4", "xpu", "unknown"
+    xpu_version: str | None = None  # of a build for Intel GPUs: "20250101"
 
 
 class BitsandbytesBuild(Fact, frozen=True, kw_only=True):
@@ -191,7 +183,7 @@ class BitsandbytesBuild(Fact, frozen=True, kw_only=True):
     version: str
     libraries: tuple[str, ...]  # file names: "libbitsandbytes_cuda126.so"
     expected: str | None  # what it should choose here; None where that cannot be told
-    override: str | None  # BNB_CUDA_VERSION
+    override: str | None  # BNB_CUDA_VERSION, or what takes its place for ROCm
 
 
 class TorchRuntime(Fact, frozen=True, kw_only=True):
@@ -208,6 +200,7 @@ class TorchRuntime(Fact, frozen=True, kw_only=True):
     devices: tuple[str, ...] = ()  # names in CUDA order
     capabilities: tuple[str, ...] = ()  # "8.9" in CUDA order
     bf16: bool | None = None  # bfloat16 without emulation on cuda:0; None without a GPU
+    objects: tuple[str, ...] = ()  # paths of the native libraries that the import mapped
 
 
 class BitsandbytesRuntime(Fact, frozen=True, kw_only=True):
@@ -218,6 +211,7 @@ class BitsandbytesRuntime(Fact, frozen=True, kw_only=True):
     library: str | None  # file name of the object that is mapped; None: none, by fallback
     mapped: tuple[str, ...]  # CUDA libraries mapped beside it
     handle: str  # the class that stands for the library: an error mock means there is none
+    objects: tuple[str, ...] = ()  # paths of all native libraries mapped once it was imported
 
 
 class Proof(Fact, frozen=True, kw_only=True):
@@ -286,11 +280,16 @@ class Facts(Fact, frozen=True, kw_only=True):
     driver_signs: DriverSigns | None = None
     driver: Driver | None = None
     gpus: tuple[Gpu, ...] | None = None
+    accelerators: tuple[Accelerator, ...] | None = None
     interpreter: Interpreter | None = None
     packages: Packages | None = None
     files: FileCheck | None = None
     torch: TorchBuild | None = None
     bitsandbytes: BitsandbytesBuild | None = None
+    linkage: Linkage | None = None
+    toolkits: tuple[Toolkit, ...] | None = None
+    compiling: Compiling | None = None
+    cuda_driver: CudaDriver | None = None  # libcuda takes long to start many GPUs
     torch_runtime: TorchRuntime | None = None
     bitsandbytes_runtime: BitsandbytesRuntime | None = None
     trial: Trial | None = None

@@ -14,13 +14,21 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from functools import cached_property
+from typing import IO, Any, NamedTuple, Protocol
 
 from doctor.child import Child, Completed, OnLine, Patience
+from doctor.loader_cache import LOADER_CACHE, paths_by_name, places
 
 READ_BYTES = 4 << 20  # of any file
-LOADER_CACHE = "/etc/ld.so.cache"
-LOADER_FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
+
+
+class Disk(NamedTuple):
+    """The file system below a folder, and what this user may do in the folder."""
+
+    free_bytes: int | None  # None of one that has no size, as /proc
+    writable: bool
+    executable: bool  # False where it is mounted noexec
 
 
 class Host(Protocol):
@@ -41,11 +49,18 @@ class Host(Protocol):
     ) -> Completed: ...
     def read_text(self, path: str) -> str | None: ...
     def read_bytes(self, path: str, limit: int) -> bytes: ...
+    def open_binary(self, path: str) -> IO[bytes]: ...
+    def identity(self, path: str) -> tuple[int, int, int] | None: ...
     def is_folder(self, path: str) -> bool: ...
     def list_folder(self, path: str) -> tuple[str, ...]: ...
     def is_file(self, path: str) -> bool: ...
     def is_link(self, path: str) -> bool: ...
+    def is_usable(self, path: str, writing: bool = True) -> bool: ...
     def real_path(self, path: str) -> str: ...
+    def disk(self, folder: str) -> Disk | None: ...
+    def limits(self) -> Mapping[str, int | None]: ...
+    def cached(self, name: str) -> bytes | None: ...
+    def cache(self, name: str, content: bytes) -> None: ...
     def find_program(self, name: str) -> str | None: ...
     def find_library(self, name: str) -> str | None: ...
     def temporary_folder(self) -> contextlib.AbstractContextManager[str]: ...
@@ -132,6 +147,21 @@ class LocalHost:
         with open(path, "rb") as file:
             return file.read(limit)
 
+    def open_binary(self, path: str) -> IO[bytes]:
+        """A regular file for reading at any place. Raises OSError where there is none to read."""
+        if not os.path.isfile(path):
+            os.stat(path)
+            raise IsADirectoryError(errno.EISDIR, "it is no regular file", path)
+        return open(path, "rb")
+
+    def identity(self, path: str) -> tuple[int, int, int] | None:
+        """(size in bytes, time of change in ns, inode) of a file, links followed; None without one."""
+        try:
+            state = os.stat(path)
+        except (OSError, ValueError):
+            return None
+        return state.st_size, state.st_mtime_ns, state.st_ino
+
     def is_folder(self, path: str) -> bool:
         """Is there a folder, links followed?"""
         return os.path.isdir(path)
@@ -151,6 +181,53 @@ class LocalHost:
         """Is there a symbolic link, whether it leads somewhere or not?"""
         return os.path.islink(path)
 
+    def is_usable(self, path: str, writing: bool = True) -> bool:
+        """May this user read and write a file or device, or read it alone, by its permissions?"""
+        return os.access(path, os.R_OK | os.W_OK if writing else os.R_OK)
+
+    def disk(self, folder: str) -> Disk | None:
+        """The file system of a folder that may not be there yet; None where the system does not tell."""
+        while not os.path.isdir(folder) and os.path.dirname(folder) != folder:
+            folder = os.path.dirname(folder)
+        try:
+            state = os.statvfs(folder)
+        except (OSError, AttributeError, ValueError):
+            return None
+        executable = not state.f_flag & getattr(os, "ST_NOEXEC", 0)
+        free = state.f_frsize * state.f_bavail if state.f_blocks else None
+        return Disk(free, os.access(folder, os.W_OK | os.X_OK), executable)
+
+    def limits(self) -> Mapping[str, int | None]:
+        """Soft limits that a training inherits: "memory_lock_bytes", "open_files"; None for no limit."""
+        try:
+            import resource
+        except ImportError:
+            return {}
+        numbers = {"memory_lock_bytes": resource.RLIMIT_MEMLOCK, "open_files": resource.RLIMIT_NOFILE}
+        soft = {name: resource.getrlimit(number)[0] for name, number in numbers.items()}
+        return {name: None if value == resource.RLIM_INFINITY else value for name, value in soft.items()}
+
+    def cached(self, name: str) -> bytes | None:
+        """What :meth:`cache` kept under a name, None where there is nothing."""
+        try:
+            return self.read_bytes(os.path.join(self._cache_folder(), name), READ_BYTES)
+        except OSError:
+            return None
+
+    def cache(self, name: str, content: bytes) -> None:
+        """Keep a file of our own for the next run, where this user has a cache folder; else do nothing."""
+        folder = self._cache_folder()
+        beside = os.path.join(folder, f"{name}.{os.getpid()}")
+        with contextlib.suppress(OSError):
+            os.makedirs(folder, exist_ok=True)
+            with open(beside, "wb") as file:
+                file.write(content)
+            os.replace(beside, os.path.join(folder, name))
+
+    def _cache_folder(self) -> str:
+        home = self.env.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+        return os.path.join(home, "lora-doctor")
+
     def real_path(self, path: str) -> str:
         """Where a path leads when every link is followed."""
         return os.path.realpath(path)
@@ -162,16 +239,15 @@ class LocalHost:
         return shutil.which(name, path=self.env.get("PATH", os.defpath))
 
     def find_library(self, name: str) -> str | None:
-        """Where the loader of Linux would find a library, without loading it; None where it would not.
+        """Where the loader of Linux would find a library, without loading it; None where it would not."""
+        paths = places(name, self.env.get("LD_LIBRARY_PATH", ""), self._loader_cache)
+        return next((path for path in paths if self.is_file(path)), None)
 
-        It looks in LD_LIBRARY_PATH, then in its cache, then in its default folders.
-        """
-        stated = [folder for folder in self.env.get("LD_LIBRARY_PATH", "").split(":") if folder]
-        for folder in (*stated, *LOADER_FOLDERS):
-            if self.is_file(os.path.join(folder, name)):
-                return os.path.join(folder, name)
-        cached = (self.read_text(LOADER_CACHE) or "").split("\0")
-        return next((path for path in cached if path.endswith("/" + name) and self.is_file(path)), None)
+    @cached_property
+    def _loader_cache(self) -> Mapping[str, str]:
+        with contextlib.suppress(OSError):
+            return paths_by_name(self.read_bytes(LOADER_CACHE, READ_BYTES))
+        return {}
 
     @contextlib.contextmanager
     def temporary_folder(self) -> Iterator[str]:

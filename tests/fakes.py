@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import json
+import os
+import posixpath
 import threading
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple, NoReturn
+from typing import IO, Any, NamedTuple, NoReturn
 
 import pytest
 
-from doctor.host import Completed, OnLine, Patience
+from doctor.host import Completed, Disk, OnLine, Patience
 
 FOLDER = "/tmp/lora-doctor-fake"
 MACHINE: Mapping[str, Any] = {
@@ -82,7 +86,9 @@ def program_of(argv: Sequence[str]) -> tuple[str, ...]:
     config = json.loads(argv[2])
     if "stages" in config:
         return (*argv[:2], "trial")
-    return (*argv[:2], ("hashes" if config["hash"] else "survey") if "stack" in config else "nvml")
+    if "look" in config:
+        return (*argv[:2], config["look"])
+    return (*argv[:2], "hashes" if config.get("hash") else "survey")
 
 
 class FakeHost:
@@ -99,6 +105,10 @@ class FakeHost:
         links: Sequence[str] = (),
         leads: Mapping[str, str] | None = None,
         machine: Mapping[str, Any] | None = None,
+        blobs: Mapping[str, bytes] | None = None,
+        unusable: Sequence[str] = (),
+        disks: Mapping[str, Disk] | None = None,
+        limited: Mapping[str, int | None] | None = None,
     ) -> None:
         self.env: Mapping[str, str] = dict(env or {})
         self.os = os
@@ -107,6 +117,11 @@ class FakeHost:
         self.libraries = dict(libraries or {})
         self.links = frozenset(links)
         self.leads = dict(leads or {})
+        self.blobs = dict(blobs or {})  # files that are no text
+        self.unusable = frozenset(unusable)
+        self.disks = dict(disks or {})  # by the folder at which a file system begins
+        self.limited = {"memory_lock_bytes": None, "open_files": 1024, **(limited or {})}
+        self.kept: dict[str, bytes] = {}
         self.described = {**MACHINE, **(machine or {})}
         self.calls: list[Call] = []
         self.folders_open = 0
@@ -162,23 +177,53 @@ class FakeHost:
             raise FileNotFoundError(2, "No such file or directory", path)
         return self.files[path].encode("utf-8", "surrogateescape")[:limit]
 
+    def open_binary(self, path: str) -> IO[bytes]:
+        return io.BytesIO(self._content(path))
+
+    def _content(self, path: str) -> bytes:
+        path = posixpath.normpath(path)
+        return self.blobs[path] if path in self.blobs else self.read_bytes(path, 1 << 30)
+
+    def identity(self, path: str) -> tuple[int, int, int] | None:
+        if not self.is_file(path):
+            return None
+        # Two files are two, however alike; a link is the file that it leads to.
+        return len(self._content(path)), 0, zlib.crc32(os.fsencode(self.real_path(path)))
+
+    def is_usable(self, path: str, writing: bool = True) -> bool:
+        return self.is_file(path) and path not in self.unusable
+
+    def disk(self, folder: str) -> Disk | None:
+        holding = [start for start in self.disks if (folder + "/").startswith(start.rstrip("/") + "/")]
+        return self.disks[max(holding, key=len)] if holding else Disk(79 << 30, True, True)
+
+    def limits(self) -> Mapping[str, int | None]:
+        return self.limited
+
+    def cached(self, name: str) -> bytes | None:
+        return self.kept.get(name)
+
+    def cache(self, name: str, content: bytes) -> None:
+        self.kept[name] = content
+
     def is_folder(self, path: str) -> bool:
         return bool(self.list_folder(path))
 
     def list_folder(self, path: str) -> tuple[str, ...]:
         folder = PurePosixPath(path)
-        inside = [PurePosixPath(file) for file in self.files]
+        inside = [PurePosixPath(file) for file in (*self.files, *self.blobs)]
         found = {file.relative_to(folder).parts[0] for file in inside if folder in file.parents}
         return tuple(sorted(found))
 
     def is_file(self, path: str) -> bool:
-        return path in self.files
+        path = posixpath.normpath(path)
+        return path in self.files or path in self.blobs
 
     def is_link(self, path: str) -> bool:
         return path in self.links
 
     def real_path(self, path: str) -> str:
-        return self.leads.get(path, path)
+        return self.leads.get(path, posixpath.normpath(path))
 
     def find_program(self, name: str) -> str | None:
         return self.programs.get(name)

@@ -322,6 +322,22 @@ def test_libraries_are_found_where_the_loader_looks(host: LocalHost, tmp_path: P
     assert host.find_library("libc.so.6") is not None
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the loader of Linux")
+def test_a_stated_folder_goes_before_the_loader_s_own(host: LocalHost, tmp_path: Path) -> None:
+    own = host.find_library("libc.so.6")
+    (tmp_path / "libc.so.6").touch()
+    host.env = {**host.env, "LD_LIBRARY_PATH": str(tmp_path)}
+    assert host.find_library("libc.so.6") == str(tmp_path / "libc.so.6") != own
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="device files of Unix")
+def test_a_device_is_no_file_and_may_be_usable(host: LocalHost) -> None:
+    assert "null" in host.list_folder("/dev")
+    assert not host.is_file("/dev/null")
+    assert host.is_usable("/dev/null") and host.is_usable("/dev/null", writing=False)
+    assert not host.is_usable("/dev/none-of-this-name")
+
+
 def test_a_temporary_folder_goes_with_all_that_is_in_it(host: LocalHost) -> None:
     with host.temporary_folder() as folder:
         sealed = Path(folder, "sealed")
@@ -349,3 +365,15 @@ def test_the_machine_describes_itself(host: LocalHost) -> None:
     assert told["arch"] == os.uname().machine
     assert os.uname().release in told["kernel"]
     assert told["name"].strip()
+
+
+def test_the_disk_below_a_folder_that_is_not_there_yet(host: LocalHost, tmp_path: Path) -> None:
+    disk = host.disk(str(tmp_path / "not" / "yet"))
+    assert disk is not None and disk.writable
+    assert disk.free_bytes is not None and disk.free_bytes > 0
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="only Linux has /proc")
+def test_a_file_system_that_has_no_size_is_not_full(host: LocalHost) -> None:
+    disk = host.disk("/proc/cache")
+    assert disk is not None and disk.free_bytes is None

@@ -42,6 +42,7 @@ class Examination:
         from doctor.checkup import FIELDS, STATIC_FIELDS, gather
         from doctor.diagnosis import machine_rules
 
+        self.looks.begin()
         machine_rules()  # read while the children look, not after
         try:
             if self.live:

@@ -22,15 +22,17 @@ T = TypeVar("T")
 
 SURVEY_PATIENCE = Patience(limit_s=60.0, idle_s=15.0)
 DRIVER_PATIENCE = Patience(limit_s=10.0)
+CUDA_PATIENCE = Patience(limit_s=30.0)  # cuInit starts each GPU that sleeps
 SMI_FIELDS = ("index", "name", "driver_version", "memory.total", "memory.free", "compute_cap")
 
-NVML_LIBRARY = "libnvidia-ml.so.1"
+NVML_LIBRARY, CUDA_LIBRARY = "libnvidia-ml.so.1", "libcuda.so.1"
 # What a child would answer, in NVML's own words and number, without the 40 ms of asking one.
 NO_NVML = Collected(
     ({"section": "nvml", "error": "NVML Shared Library Not Found", "code": 12},),
     "",
     Completed(0, "", "", 0.0),
 )
+NO_CUDA = Collected((), "", Completed(0, "", "", 0.0))  # likewise: it would say nothing
 
 
 class Later(Generic[T]):
@@ -74,9 +76,15 @@ class Looks:
         self.survey = Later(lambda: self._survey(hashes=False))
         self.nvml: Later[Collected] = driver_of.nvml if driver_of else Later(self._nvml)
         self.smi: Later[Smi | None] = driver_of.smi if driver_of else Later(self._smi)
+        self._cuda: Later[Collected] | None = driver_of._cuda if driver_of else None
         self._hashes: Later[Collected] | None = None
         self.trial = Trial(host, target)
         self._trial_run: Later[None] | None = None
+
+    def begin(self) -> None:
+        """Start beside the survey what takes long and is not left out."""
+        if not self.quick:
+            self.cuda  # noqa: B018
 
     def stage(self, name: str) -> dict[str, Any] | None:
         """Wait for the outcome of one stage of the trial, which begins when first asked for."""
@@ -118,8 +126,29 @@ class Looks:
     def _nvml(self) -> Collected:
         if self.host.os == "linux" and self.host.find_library(NVML_LIBRARY) is None:
             return NO_NVML
-        text = program(("nvml", "end"))
-        return collect(self.host, sys.executable, text, {}, patience=DRIVER_PATIENCE)
+        from doctor.probes.nvml import gathered
+
+        return gathered(self._ask_nvml)
+
+    def _ask_nvml(self, first: int) -> Collected:
+        """NVML's child, which tells of the GPUs from an index on."""
+        text, config = program(("nvml", "end")), {"look": "nvml", "first": first}
+        return collect(self.host, sys.executable, text, config, patience=DRIVER_PATIENCE)
+
+    @property
+    def cuda(self) -> Later[Collected]:
+        """libcuda's own answer. Its start takes long on many GPUs, so only when asked."""
+        self._cuda = self._cuda or Later(self._ask_cuda)
+        return self._cuda
+
+    def _ask_cuda(self) -> Collected:
+        if self.host.os == "linux" and self.host.find_library(CUDA_LIBRARY) is None:
+            return NO_CUDA
+        # Hidden devices are told of elsewhere: here the driver is asked for all that it has.
+        env = {name: value for name, value in self.host.env.items() if name != "CUDA_VISIBLE_DEVICES"}
+        text = program(("libcuda", "end"))
+        config = {"look": "libcuda"}
+        return collect(self.host, sys.executable, text, config, patience=CUDA_PATIENCE, env=env)
 
     def _smi(self) -> Smi | None:
         path = self.host.find_program("nvidia-smi")
