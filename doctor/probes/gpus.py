@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from doctor.facts import Gap, Gpu
 from doctor.probes import Looks, Smi
 from doctor.probes.driver import absence
 
 MIB = 1 << 20
-NOT_TOLD = ("[N/A]", "[Not Supported]", "N/A")
+NO_MEMORY = ("[N/A]", "[Not Supported]", "N/A")
+NOT_PERMITTED = "[Insufficient Permissions]"  # of a whole GPU, in a container that has a MIG instance of it
 
 
 def probe(looks: Looks) -> tuple[Gpu, ...] | Gap:
-    """Every GPU that answers. A GPU that the driver counts and cannot read makes the whole a gap."""
+    """Every GPU that answers; a gap where none does, or where nvidia-smi lists one that cannot be read."""
     nvml = looks.nvml.result().section("nvml") or {}
     if "gpus" in nvml:
         return from_nvml(nvml["gpus"])
@@ -33,13 +36,13 @@ def probe(looks: Looks) -> tuple[Gpu, ...] | Gap:
     return Gap(about="gpus", kind=none.kind, reason=none.reason)
 
 
-def from_nvml(rows: Sequence[dict[str, Any]]) -> tuple[Gpu, ...] | Gap:
-    """GPUs as NVML describes them."""
-    lost = [row for row in rows if "error" in row]
-    if lost:
-        reason = "; ".join(f"GPU {row['index']} does not answer: {row['error']}" for row in lost)
+def from_nvml(rows: Sequence[Mapping[str, Any]]) -> tuple[Gpu, ...] | Gap:
+    """The GPUs that answer; those that do not are told of in ``DriverSigns.lost``."""
+    answering = [row for row in rows if "error" not in row]
+    if rows and not answering:
+        reason = "; ".join(f"GPU {row['index']} does not answer: {row['error']}" for row in rows)
         return Gap(about="gpus", kind="failed", reason=reason)
-    return tuple(Gpu(**row) for row in rows)
+    return msgspec.convert(answering, tuple[Gpu, ...])
 
 
 def from_query(smi: Smi) -> tuple[Gpu, ...]:
@@ -52,13 +55,13 @@ def _row(row: list[str]) -> Gpu | None:
     if len(row) not in (5, 6) or not row[0].strip().isdigit():
         return None
     index, name, _, total, free, capability = (cell.strip() for cell in (*row, "")[:6])
-    shares_memory = total in NOT_TOLD
-    if not name or name.startswith("[") or not (total.isdigit() or shares_memory):
+    if not name or name.startswith("[") or not (total.isdigit() or total in (*NO_MEMORY, NOT_PERMITTED)):
         return None  # "[Unknown Error]" in place of a name: the GPU is lost
     return Gpu(
         index=int(index),
         name=name,
         compute_capability=capability if capability.replace(".", "", 1).isdigit() else None,
-        memory_total_bytes=None if shares_memory else int(total) * MIB,
+        memory_total_bytes=int(total) * MIB if total.isdigit() else None,
         memory_free_bytes=int(free) * MIB if free.isdigit() else None,
+        shares_memory=total in NO_MEMORY,
     )
