@@ -24,12 +24,13 @@ SECRET = "<secret>"
 
 # Names that thousands share say nothing of a person, and masking them would hide the subject itself.
 _SHARED_NAMES = """
-admin administrator anonymous app azureuser build builder centos ci cloud cluster colab common conda
-container cpu cuda data datasets debian default desktop dev docker ec2-user fedora gpu guest head home host
-jenkins jovyan kaggle lab laptop lib linux local localdomain localhost login lora mac machine main mambauser
-master model models nobody node nvidia opc opt packages pc pip pod public python redacted remote root runner
-sagemaker-user secret server shared site-packages src student team temp test tmp train training ubuntu
-unknown user username users usr vagrant venv vscode windows work worker workspace workstation wsl"""
+admin administrator amd amdgpu anonymous app azureuser build builder centos ci cloud cluster colab common
+conda container cpu cuda data datasets debian default desktop dev dgx docker driver ec2-user fedora gpu guest
+head hgx home host intel jenkins jetson jovyan kaggle kernel lab laptop lib linux local localdomain localhost
+login lora mac machine main mambauser master model models nobody node nouveau nvidia nvlink opc opt packages
+pc pip pod public python redacted remote rocm root runner sagemaker-user secret server shared site-packages
+slurm src student team tegra temp test tmp train training ubuntu unknown user username users usr vagrant venv
+vscode windows work worker workspace workstation wsl"""
 GENERIC_NAMES = frozenset([*_SHARED_NAMES.split(), *STACK, *Facts.__struct_fields__])
 
 # Words of our own: a host that is called "doctor" must not change the ids of findings.

@@ -12,11 +12,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+import native_files
 from fakes import Call, FakeHost, emits, ended
 
 from doctor.facts import (
+    Accelerator,
     BitsandbytesBuild,
     BitsandbytesRuntime,
+    Compiling,
+    CudaDevice,
+    CudaDriver,
     Driver,
     DriverSigns,
     Facts,
@@ -29,10 +34,12 @@ from doctor.facts import (
     Packages,
     StageRun,
     System,
+    Toolkit,
     TorchBuild,
     TorchRuntime,
     Trial,
 )
+from doctor.hardware import DeviceNode, GpuProcess, PciDevice
 from doctor.host import Completed
 from doctor.target import Target
 
@@ -53,6 +60,7 @@ VERSIONS = {
     "trl": "1.16.0",
     "datasets": "5.2.0",
     "numpy": "2.4.1",
+    "triton": "3.7.1",
 }
 REQUIRES = {
     "peft": ["torch>=1.13.0", "transformers", "numpy>=1.17"],
@@ -64,6 +72,20 @@ STAGES = (
     *("import-peft", "import-trl", "load-4bit", "lora-step", "qlora-step", "save-load", "sft-step"),
 )
 ARCHITECTURES = ["sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120", "compute_120"]
+# What torch has mapped once it is imported, and what bitsandbytes adds.
+TORCH_OBJECTS = [
+    "/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+    f"{SITE}/nvidia/cu13/lib/libcublas.so.13",
+    f"{SITE}/nvidia/cu13/lib/libcublasLt.so.13",
+    f"{SITE}/nvidia/cu13/lib/libcudart.so.13",
+    f"{SITE}/nvidia/cu13/lib/libnvJitLink.so.13",
+    f"{SITE}/nvidia/cudnn/lib/libcudnn.so.9",
+    f"{SITE}/nvidia/nccl/lib/libnccl.so.2",
+    f"{SITE}/torch/lib/libtorch_cuda.so",
+    f"{SITE}/torch/lib/libtorch_global_deps.so",
+    f"{SITE}/torch/lib/libtorch_python.so",
+]
+BNB_OBJECTS = [f"{SITE}/bitsandbytes/libbitsandbytes_cuda130.so", *TORCH_OBJECTS]
 LIBRARIES = ["libbitsandbytes_cpu.so", "libbitsandbytes_cuda126.so", "libbitsandbytes_cuda130.so"]
 
 Event = dict[str, Any]
@@ -81,6 +103,7 @@ def installed(name: str, version: str) -> Event:
         "requires_python": ">=3.9",
         "editable": False,
         "origin": "",
+        "source_gone": False,
         "fault": "",
     }
 
@@ -100,6 +123,7 @@ INTERPRETER: Event = {
 }
 SURVEY: dict[str, Event] = {
     "interpreter": INTERPRETER,
+    "headers": {"include_folder": "/usr/include/python3.11"},
     "packages": {
         "found": [installed(name, version) for name, version in sorted(VERSIONS.items())],
         "leftovers": [],
@@ -112,7 +136,7 @@ SURVEY: dict[str, Event] = {
         "without_record": [],
         "faults": [],
     },
-    "shadows": {"shadows": [], "unregistered": []},
+    "shadows": {"shadows": [], "overlaps": [], "unregistered": []},
     "builds": {
         "torch": {
             "version": VERSIONS["torch"],
@@ -122,20 +146,58 @@ SURVEY: dict[str, Event] = {
         "bitsandbytes": {"version": VERSIONS["bitsandbytes"], "build": LIBRARIES, "fault": ""},
     },
 }
-NVML: Event = {
-    "section": "nvml",
-    "driver": DRIVER,
-    "cuda": "13.0",
-    "gpus": [
-        {
-            "index": 0,
+GPU: Event = {
+    "index": 0,
+    "name": GPU_NAME,
+    "compute_capability": "8.9",
+    "memory_total_bytes": 24564 * MIB,
+    "memory_free_bytes": 24000 * MIB,
+    "memory_reserved_bytes": 437 * MIB,
+    "shares_memory": False,
+    "uuid_hash": "0d5a1f3c7e92",
+    "pci_address": "0000:01:00.0",
+    "processes": [{"name": "Xorg", "memory_bytes": 120 * MIB, "kind": "graphics"}],
+    "mig_mode": None,
+    "mig_instances": [],
+    "ecc_enabled": False,
+    "ecc_uncorrected": None,
+    "remapped_rows": None,
+    "remapping_pending": False,
+    "remapping_failed": False,
+    "retired_pages": None,
+    "retirement_pending": False,
+    "throttle": [],
+    "persistence": False,
+    "compute_mode": "default",
+    "pcie_width": 16,
+    "pcie_width_max": 16,
+    "pcie_generation": 4,
+    "pcie_generation_max": 4,
+    "nvlinks": None,
+    "display": True,
+}
+# As NVML's child tells it piece by piece, and as the pieces are put together.
+NVML_PIECES: tuple[Event, ...] = (
+    {"section": "nvml", "driver": DRIVER, "cuda": "13.0", "count": 1},
+    {"section": "nvml-gpu", **GPU},
+)
+NVML: Event = {"section": "nvml", "driver": DRIVER, "cuda": "13.0", "gpus": [GPU]}
+CUDA: tuple[Event, ...] = (
+    {"section": "libcuda", "library": f"/usr/lib/x86_64-linux-gnu/libcuda.so.{DRIVER}"},
+    {"section": "libcuda", "version": "13.0"},
+    {"section": "libcuda", "init_code": 0, "init_error": ""},
+    {
+        "section": "libcuda",
+        "device": {
+            "ordinal": 0,
             "name": GPU_NAME,
             "compute_capability": "8.9",
-            "memory_total_bytes": 24564 * MIB,
-            "memory_free_bytes": 24000 * MIB,
-        }
-    ],
-}
+            "memory_total_bytes": 24080 * MIB,
+            "integrated": False,
+        },
+    },
+    {"section": "libcuda", "done": True},
+)
 SMI_TABLE = f"""\
 Sun Nov 29 12:00:00 2026
 +-----------------------------------------------------------------------------------------+
@@ -150,6 +212,7 @@ DETAILS: dict[str, Event] = {
         "cuda_version": "13.0",
         "hip_version": None,
         "arch_list": ARCHITECTURES,
+        "objects": TORCH_OBJECTS,
     },
     "see-gpu": {
         "cuda_available": True,
@@ -165,6 +228,7 @@ DETAILS: dict[str, Event] = {
         "library": "libbitsandbytes_cuda130.so",
         "mapped": ["libcudart.so.13"],
         "handle": "CudaBNBNativeLibrary",
+        "objects": BNB_OBJECTS,
     },
     "load-4bit": {"device": "cuda:0"},
 }
@@ -204,15 +268,16 @@ def obedient(call: Call) -> Completed:
 def host(**scripted: Any) -> FakeHost:
     """The machine as a host.
 
-    ``survey``, ``hashes``, ``nvml``, ``trial``, ``smi`` and ``rows`` replace what these children answer; what
-    else is named goes to :class:`FakeHost`.
+    ``survey``, ``hashes``, ``nvml``, ``libcuda``, ``trial``, ``smi`` and ``rows`` replace what these children
+    answer; what else is named goes to :class:`FakeHost`.
     """
     replies = {
         name: scripted.pop(name, reply)
         for name, reply in {
             "survey": emits(*survey()),
             "hashes": emits(*survey(files={"hashed": 21})),
-            "nvml": emits(NVML),
+            "nvml": emits(*NVML_PIECES),
+            "libcuda": emits(*CUDA),
             "trial": obedient,
             "smi": ended(SMI_TABLE),
             "rows": ended(SMI_ROWS),
@@ -221,7 +286,9 @@ def host(**scripted: Any) -> FakeHost:
     made = FakeHost(**{**HOST, **scripted})
     for name in ("survey", "hashes", "trial"):
         made.on(PYTHON, "-", name, replies=replies[name])
-    made.on(sys.executable, "-", "nvml", replies=replies["nvml"])
+    for name in ("nvml", "libcuda"):
+        made.on(sys.executable, "-", name, replies=replies[name])
+    made.on(f"{TRITON_TOOLS}/ptxas", "--version", replies=ended(PTXAS_WORDS))
     made.on(SMI, replies=replies["smi"])
     made.on(SMI, SMI_QUERY_ARGUMENT, replies=replies["rows"])
     return made
@@ -229,22 +296,63 @@ def host(**scripted: Any) -> FakeHost:
 
 SMI_QUERY_ARGUMENT = "--query-gpu=index,name,driver_version,memory.total,memory.free,compute_cap"
 BUS = {
+    "/sys/bus/pci/devices/0000:00:02.0/vendor": "0x8086\n",
+    "/sys/bus/pci/devices/0000:00:02.0/device": "0xa780\n",
+    "/sys/bus/pci/devices/0000:00:02.0/class": "0x038000\n",
+    "/sys/bus/pci/devices/0000:00:02.0/power_state": "D0\n",
+    "/sys/bus/pci/devices/0000:00:02.0/drm/renderD128/dev": "226:128\n",
     "/sys/bus/pci/devices/0000:01:00.0/vendor": "0x10de\n",
+    "/sys/bus/pci/devices/0000:01:00.0/device": "0x2684\n",
     "/sys/bus/pci/devices/0000:01:00.0/class": "0x030000\n",
+    "/sys/bus/pci/devices/0000:01:00.0/power_state": "D0\n",
     "/sys/bus/pci/devices/0000:01:00.1/vendor": "0x10de\n",  # its sound
     "/sys/bus/pci/devices/0000:01:00.1/class": "0x040300\n",
-    "/sys/bus/pci/devices/0000:02:00.0/vendor": "0x8086\n",
-    "/sys/bus/pci/devices/0000:02:00.0/class": "0x030000\n",
 }
+BOUND = {  # the kernel's drivers of these devices
+    "/sys/bus/pci/devices/0000:00:02.0/driver": "/sys/bus/pci/drivers/i915",
+    "/sys/bus/pci/devices/0000:01:00.0/driver": "/sys/bus/pci/drivers/nvidia",
+}
+LIBRARY_FOLDER = "/usr/lib/x86_64-linux-gnu"
+DRIVER_LIBRARIES = {
+    name: f"{LIBRARY_FOLDER}/{name}"
+    for name in ("libcuda.so.1", "libnvidia-ml.so.1", "libnvidia-ptxjitcompiler.so.1")
+}
+NODES = ("/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia0", "/dev/nvidiactl")
+TOOLKIT = "/usr/local/cuda-13.0"
+TRITON_TOOLS = f"{SITE}/triton/backends/nvidia/bin"
+PTXAS_WORDS = "ptxas: NVIDIA (R) Ptx optimizing assembler\nCuda compilation tools, release 12.8, V12.8.93\n"
 HOST: dict[str, Any] = {
-    "env": {"HF_HOME": "/data/hf", "LANG": "C.UTF-8", "HF_TOKEN": "hf_not_to_be_seen", "PATH": "/usr/bin"},
-    "programs": {"nvidia-smi": SMI},
-    "libraries": {"libnvidia-ml.so.1": "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"},
+    "env": {
+        "HF_HOME": "/data/hf",
+        "HF_TOKEN": "hf_not_to_be_seen",
+        "HOME": "/home/ada",
+        "LANG": "C.UTF-8",
+        "PATH": "/usr/bin",
+    },
+    "programs": {"nvidia-smi": SMI, "gcc": "/usr/bin/gcc"},
+    "libraries": DRIVER_LIBRARIES,
+    "leads": {
+        **BOUND,
+        **{path: f"{path.removesuffix('.1')}.{DRIVER}" for path in DRIVER_LIBRARIES.values()},
+        "/usr/local/cuda": TOOLKIT,
+    },
+    "blobs": native_files.BLOBS,
     "files": {
+        **native_files.FILES,
         "/proc/meminfo": "MemTotal:       32768000 kB\nMemFree:  100 kB\nMemAvailable:   16384000 kB\n",
         "/proc/cpuinfo": "processor\t: 0\nmodel name\t: AMD EPYC 9R14\n",
         "/proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue\n",
+        "/sys/module/nvidia/version": f"{DRIVER}\n",
+        "/sys/module/nvidia_uvm/version": f"{DRIVER}\n",
         **BUS,
+        **dict.fromkeys((*NODES, "/dev/null", "/dev/dri/renderD128"), ""),
+        "/usr/include/python3.11/Python.h": "",
+        f"{LIBRARY_FOLDER}/libcuda.so.1": "",
+        f"{TRITON_TOOLS}/ptxas": "",
+        f"{TRITON_TOOLS}/ptxas-blackwell": "",
+        "/usr/local/cuda/bin/nvcc": "",
+        f"{TOOLKIT}/bin/nvcc": "",
+        f"{TOOLKIT}/version.json": '{"cuda": {"name": "CUDA SDK", "version": "13.0.2"}}\n',
     },
 }
 
@@ -280,6 +388,7 @@ def packages(**changes: Any) -> Packages:
     return Packages(installed=found)
 
 
+GPU_PROCESS = GpuProcess(name="Xorg", memory_bytes=120 * MIB, kind="graphics")
 FACTS = Facts(
     system=System(
         os="linux",
@@ -297,17 +406,58 @@ FACTS = Facts(
         wsl=False,
     ),
     environment={"HF_HOME": "/data/hf", "LANG": "C.UTF-8"},
-    driver_signs=DriverSigns(kernel_version=DRIVER, bus_gpus=1),
+    driver_signs=DriverSigns(
+        kernel_version=DRIVER,
+        kernel_flavor="proprietary",
+        bus_gpus=1,
+        bus=(
+            PciDevice(
+                address="0000:00:02.0",
+                vendor="intel",
+                device="0xa780",
+                kind="display",
+                kernel_driver="i915",
+                power_state="D0",
+            ),
+            PciDevice(
+                address="0000:01:00.0",
+                vendor="nvidia",
+                device="0x2684",
+                kind="display",
+                kernel_driver="nvidia",
+                power_state="D0",
+            ),
+        ),
+        modules={"nvidia": DRIVER, "nvidia_uvm": DRIVER},
+        nodes=tuple(DeviceNode(path=path, usable=True) for path in NODES),
+        libraries={name: f"{LIBRARY_FOLDER}/{name.removesuffix('.1')}.{DRIVER}" for name in DRIVER_LIBRARIES},
+    ),
     driver=Driver(version=DRIVER, cuda_version="13.0", source="nvml"),
-    gpus=(
-        Gpu(
-            index=0,
-            name=GPU_NAME,
-            compute_capability="8.9",
-            memory_total_bytes=24564 * MIB,
-            memory_free_bytes=24000 * MIB,
+    gpus=(Gpu(**{**GPU, "processes": (GPU_PROCESS,), "mig_instances": (), "throttle": ()}),),
+    cuda_driver=CudaDriver(
+        library=f"{LIBRARY_FOLDER}/libcuda.so.{DRIVER}",
+        init_code=0,
+        version="13.0",
+        devices=(
+            CudaDevice(
+                ordinal=0,
+                name=GPU_NAME,
+                compute_capability="8.9",
+                memory_total_bytes=24080 * MIB,
+                integrated=False,
+            ),
         ),
     ),
+    accelerators=(
+        Accelerator(
+            vendor="intel",
+            name="Intel GPU 0xa780",
+            kernel_driver="i915",
+            integrated=True,
+            usable=True,
+        ),
+    ),
+    toolkits=(Toolkit(path=TOOLKIT, version="13.0", found_by="folder", has_compiler=True, is_used=True),),
     interpreter=Interpreter(**{**INTERPRETER, "site_folders": (SITE,), "noise": ""}),
     packages=packages(),
     files=FileCheck(checked=1234, hashed=0),
@@ -317,6 +467,20 @@ FACTS = Facts(
         libraries=tuple(LIBRARIES),
         expected="libbitsandbytes_cuda130",
         override=None,
+    ),
+    linkage=native_files.LINKAGE,
+    compiling=Compiling(
+        compiler="/usr/bin/gcc",
+        python_header="/usr/include/python3.11/Python.h",
+        libcuda_link=f"{LIBRARY_FOLDER}/libcuda.so.1",
+        ptxas=f"{TRITON_TOOLS}/ptxas",
+        ptxas_version="12.8",
+        triton="3.7.1",
+        cache_folder="/home/ada/.triton/cache",
+        cache_free_bytes=79 << 30,
+        hub_cache_folder="/data/hf/hub",
+        hub_cache_free_bytes=79 << 30,
+        open_files=1024,
     ),
     torch_runtime=TorchRuntime(
         version=VERSIONS["torch"],
@@ -329,6 +493,7 @@ FACTS = Facts(
         devices=(GPU_NAME,),
         capabilities=("8.9",),
         bf16=True,
+        objects=tuple(TORCH_OBJECTS),
     ),
     bitsandbytes_runtime=BitsandbytesRuntime(
         version=VERSIONS["bitsandbytes"],
@@ -336,6 +501,7 @@ FACTS = Facts(
         library="libbitsandbytes_cuda130.so",
         mapped=("libcudart.so.13",),
         handle="CudaBNBNativeLibrary",
+        objects=tuple(BNB_OBJECTS),
     ),
     trial=Trial(device="cuda:0", runs=tuple(stage_run(stage) for stage in STAGES)),
     hashes=FileCheck(checked=1234, hashed=21),
@@ -359,9 +525,10 @@ def but(fact: Any, **changes: Any) -> Any:
 
 
 def trial(*runs: StageRun) -> Trial:
-    """The healthy trial with the runs of some stages replaced."""
+    """The healthy trial with the runs of some stages replaced; of a stage that it has not, added."""
     given = {run.stage: run for run in runs}
-    return Trial(device="cuda:0", runs=tuple(given.get(run.stage, run) for run in FACTS.trial.runs))  # type: ignore[union-attr]
+    usual = {run.stage: run for run in FACTS.trial.runs}  # type: ignore[union-attr]
+    return Trial(device="cuda:0", runs=tuple({**usual, **given}.values()))
 
 
 def raised(stage: Any, message: str, kind: str = "ImportError", **fields: Any) -> StageRun:

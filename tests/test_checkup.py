@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -84,8 +85,11 @@ def test_a_quick_look_starts_no_trial_and_computes_no_hashes() -> None:
     host = healthy.host()
     facts = gathered(host, quick=True)
     not_asked = {gap.about for gap in facts.gaps if gap.kind == "not-asked"}
-    assert not_asked == {"trial", "torch_runtime", "bitsandbytes_runtime", "hashes"}
+    assert not_asked == {
+        *("cuda_driver", "trial", "torch_runtime", "bitsandbytes_runtime", "hashes"),
+    }
     assert not host.commands(healthy.PYTHON, "-", "trial")
+    assert not host.commands(sys.executable, "-", "libcuda")
     assert not host.commands(healthy.PYTHON, "-", "hashes")
     assert len(host.commands(healthy.PYTHON, "-", "survey")) == 1
 
@@ -93,7 +97,7 @@ def test_a_quick_look_starts_no_trial_and_computes_no_hashes() -> None:
 def test_each_child_is_started_once_though_many_probes_ask() -> None:
     host = healthy.host()
     gathered(host)
-    assert len(host.calls) == 6  # survey, hashes, trial, NVML, and nvidia-smi twice
+    assert len(host.calls) == 8  # survey, hashes, trial, NVML, libcuda, ptxas, and nvidia-smi twice
 
 
 def test_a_probe_that_fails_leaves_a_gap_and_the_next_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

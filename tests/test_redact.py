@@ -181,6 +181,37 @@ def strings(value: object) -> Iterator[str]:
         yield from (text for item in value for text in strings(item))
 
 
+def test_of_the_driver_its_paths_and_commands_are_masked_and_its_names_are_not() -> None:
+    signs = {
+        "kernel_flavor": "open",
+        "bus": [{"address": "0000:01:00.0", "vendor": "nvidia", "device": "0x2684", "kind": "display"}],
+        "modules": {"nouveau": "", "nvidia": "580.95.05"},
+        "nodes": [{"path": "/dev/nvidia0", "usable": True}],
+        "libraries": {"libcuda.so.1": "/home/ann/drivers/libcuda.so.580.95.05"},
+        "off_path": ["/scratch/ann/libcuda.so.1"],
+        "xids": [{"address": "0000:01:00", "code": 13, "text": "pid=7, name=/home/ann/train, on trainbox"}],
+    }
+    cuda = {"library": "/home/ann/libcuda.so.1", "refused": {"/dev/nvidiactl": "Operation not permitted"}}
+    toolkits = [{"path": "/home/ann/cuda", "version": "12.4", "found_by": "PATH", "has_compiler": True}]
+    facts = redact(report(driver_signs=signs, cuda_driver=cuda, toolkits=toolkits), ANN).facts
+    assert facts.driver_signs is not None and facts.cuda_driver is not None and facts.toolkits is not None
+    assert facts.driver_signs.libraries == {"libcuda.so.1": "~/drivers/libcuda.so.580.95.05"}
+    assert facts.driver_signs.off_path == ("/scratch/<user>/libcuda.so.1",)
+    assert facts.driver_signs.xids[0].text == "pid=7, name=~/train, on <host>"
+    assert (facts.driver_signs.modules, facts.driver_signs.bus[0].vendor) == (signs["modules"], "nvidia")
+    assert facts.cuda_driver.library == "~/libcuda.so.1"
+    assert facts.cuda_driver.refused == cuda["refused"]
+    assert facts.toolkits[0].path == "~/cuda"
+
+
+@pytest.mark.parametrize("host", ["jetson", "nouveau", "dgx", "amdgpu", "slurm"])
+def test_a_host_that_is_called_as_a_driver_is_hides_no_driver(host: str) -> None:
+    signs = {"modules": {"nouveau": ""}, "smi_error": f"{host} says no", "jetson": "36.4.3"}
+    masked = redact(report(driver_signs=signs), Identity(host=host)).facts.driver_signs
+    assert masked is not None
+    assert (masked.modules, masked.smi_error) == ({"nouveau": ""}, f"{host} says no")
+
+
 def test_every_place_of_a_report_is_masked_keys_too() -> None:
     told = redact(report("/home/ann/x", f"hf_{KEY}", "trainbox"), ANN)
     for text in strings(msgspec.to_builtins(told)):

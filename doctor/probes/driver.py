@@ -1,15 +1,24 @@
-"""The NVIDIA driver: NVML first, nvidia-smi second, and what they say of each other."""
+"""The NVIDIA driver: NVML first, nvidia-smi second, and what all witnesses say of its version."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from doctor.facts import Driver, Gap
-from doctor.probes import Looks, Smi
+from doctor.host import Host
+from doctor.probes import CUDA_LIBRARY, Looks, Smi
 from doctor.probes.driver_signs import bus_gpus, refusal
+from doctor.probes.signs import kernel, libraries
 
-TABLE_HEAD = re.compile(r"Driver Version: {0,9}(\d{3,4}\.\d+(?:\.\d+)?)")
+# "KMD Version" since driver 610, for the kernel-mode driver.
+TABLE_HEAD = re.compile(r"(?:Driver|KMD) Version: {0,9}(\d{3,4}\.\d+(?:\.\d+)?)")
 TABLE_CUDA = re.compile(r"CUDA (?:UMD )?Version: {0,9}(\d+\.\d+)")
+# The driver's libraries bear its version: libcuda.so.535.104.05. WSL's bear none.
+IN_FILE_NAME = re.compile(r"\.so\.(\d{3,4}\.\d+(?:\.\d+)?)")
+COMPATIBILITY = "/compat/"  # a newer libcuda on an older driver, by intent
+# NVML does not refuse to answer: its library, or the doctor's bindings to it, are not there.
+NVML_ABSENT = (12, -1)
 
 
 def smi_versions(smi: Smi | None) -> tuple[str | None, str | None]:
@@ -26,17 +35,37 @@ def probe(looks: Looks) -> Driver | Gap:
     smi_version, smi_cuda = smi_versions(looks.smi.result())
     witnesses = {
         name: version
-        for name, version in (("nvml", nvml.get("driver")), ("nvidia-smi", smi_version))
+        for name, version in {
+            "nvml": str(nvml.get("driver") or ""),
+            "nvidia-smi": smi_version,
+            "kernel": kernel.module(looks.host).version,
+            CUDA_LIBRARY: libcuda_version(looks.host),
+        }.items()
         if version
     }
-    if not witnesses:
-        return absence(looks)
     differing = witnesses if len(set(witnesses.values())) > 1 else {}
     if "nvml" in witnesses:
         return Driver(
-            version=nvml["driver"], cuda_version=nvml.get("cuda"), source="nvml", disagreement=differing
+            version=witnesses["nvml"], cuda_version=nvml.get("cuda"), source="nvml", disagreement=differing
         )
-    return Driver(version=witnesses["nvidia-smi"], cuda_version=smi_cuda, source="nvidia-smi")
+    if smi_version:
+        return Driver(version=smi_version, cuda_version=smi_cuda, source="nvidia-smi", disagreement=differing)
+    if "kernel" in witnesses and has_no_tools(looks, nvml):
+        return Driver(version=witnesses["kernel"], cuda_version=None, source="kernel", disagreement=differing)
+    return absence(looks)
+
+
+def libcuda_version(host: Host) -> str:
+    """The version in the name of the libcuda that programs get, "" where it bears none."""
+    path = libraries.libraries(host).get(CUDA_LIBRARY, "")
+    found = IN_FILE_NAME.search(path)
+    return found[1] if found and COMPATIBILITY not in path else ""
+
+
+def has_no_tools(looks: Looks, nvml: Mapping[str, object]) -> bool:
+    """Is libcuda here while NVML and nvidia-smi are not, as in a container for computing alone?"""
+    is_here = looks.host.find_library(CUDA_LIBRARY) is not None
+    return is_here and nvml.get("code") in NVML_ABSENT and looks.smi.result() is None
 
 
 def absence(looks: Looks) -> Gap:
@@ -44,15 +73,16 @@ def absence(looks: Looks) -> Gap:
     refused = refusal(looks.smi.result())
     answer = looks.nvml.result()
     nvml = answer.section("nvml")
-    on_bus = bus_gpus(looks.host)
     if refused or nvml is None:
         return Gap(
             about="driver", kind="failed", reason=refused and f"nvidia-smi: {refused}" or answer.trouble
         )
     if looks.smi.result() is not None:
         return Gap(about="driver", kind="failed", reason="nvidia-smi ran and named no driver version")
+    on_bus, error = bus_gpus(looks.host), nvml.get("error")
     if on_bus:
-        reason = f"{on_bus} NVIDIA device on the bus, but NVML says: {nvml.get('error')}"
+        reason = f"{on_bus} NVIDIA device on the bus, but NVML says: {error}"
         return Gap(about="driver", kind="failed", reason=reason)
-    reason = f"none is needed: no NVIDIA GPU is on the bus ({nvml.get('error')})"
+    is_told = looks.host.os == "linux"  # elsewhere the bus is not read
+    reason = f"none is needed: no NVIDIA GPU is on the bus ({error})" if is_told else f"NVML says: {error}"
     return Gap(about="driver", kind="not-applicable", reason=reason)

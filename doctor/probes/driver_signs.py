@@ -1,29 +1,44 @@
-"""What each witness of a driver said where it did not simply answer, and what the bus shows."""
+"""What each witness of a driver said where it did not simply answer, and what bus, kernel and files show."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from doctor.facts import DriverSigns
+from doctor.facts import DriverSigns, LostGpu, PciDevice
 from doctor.host import Host
 from doctor.probes import Looks, Smi
+from doctor.probes.signs import bus, fabric, kernel, libraries, xids
 
-NVIDIA = "0x10de"
-DISPLAY_CLASS = "0x03"  # PCI base class of VGA and 3D controllers
-KERNEL_MODULE = re.compile(r"Kernel Module[^\n]*? (\d+\.\d+(?:\.\d+)?) ")
+# "# R36 (release), REVISION: 4.3, GCID: 38968081, BOARD: generic, EABI: aarch64, DATE: ..."
+TEGRA = re.compile(r"# R(\d{1,3}) \(release\), REVISION: (\d{1,3}(?:\.\d{1,3}){0,2})(?![\w.])")
 
 
 def probe(looks: Looks) -> DriverSigns:
-    """The refusals of NVML and nvidia-smi, the loaded kernel module, the GPUs on the bus."""
-    answer = looks.nvml.result()
+    """The refusals of NVML and nvidia-smi, and the witnesses that need no driver to answer."""
+    host, answer = looks.host, looks.nvml.result()
     nvml = answer.section("nvml")
-    module = KERNEL_MODULE.search(looks.host.read_text("/proc/driver/nvidia/version") or "")
+    devices, module, loaded = bus.pci_devices(host), kernel.module(host), kernel.modules(host)
+    gpus, found = bus.nvidia_gpus(devices), libraries.libraries(host)
+    has_driver = bool(gpus or module.version or "nvidia" in loaded)
     return DriverSigns(
         nvml_error=str(nvml.get("error", "")) if nvml else answer.trouble,
         nvml_code=nvml.get("code") if nvml else None,
         smi_error=refusal(looks.smi.result()),
-        kernel_version=module.group(1) if module else "",
-        bus_gpus=bus_gpus(looks.host),
+        kernel_version=module.version,
+        kernel_flavor=module.flavor,
+        bus_gpus=gpus,
+        bus=devices,
+        modules=loaded,
+        nodes=kernel.nodes(host),
+        libraries=found,
+        off_path=libraries.off_path(host, found),
+        lost=lost(nvml.get("gpus", ()) if nvml else ()),
+        xids=xids.xids(host, with_dmesg=not looks.quick) if has_driver else (),
+        fabric_manager=fabric.fabric_manager(host) if has_switch(devices) else "",
+        slurm="SLURM_JOB_ID" in host.env,
+        jetson=jetson(host),
     )
 
 
@@ -39,7 +54,24 @@ def refusal(smi: Smi | None) -> str:
 
 def bus_gpus(host: Host) -> int:
     """NVIDIA display devices on the PCI bus, driver or not; 0 where there is no such bus to read."""
-    root = "/sys/bus/pci/devices"
-    devices = [f"{root}/{name}" for name in host.list_folder(root)]
-    nvidia = [path for path in devices if (host.read_text(f"{path}/vendor") or "").strip() == NVIDIA]
-    return sum((host.read_text(f"{path}/class") or "").startswith(DISPLAY_CLASS) for path in nvidia)
+    return bus.nvidia_gpus(bus.pci_devices(host))
+
+
+def has_switch(devices: Sequence[PciDevice]) -> bool:
+    """Is there an NVSwitch, which a fabric manager must set up?"""
+    return any(device.kind == "nvswitch" for device in devices)
+
+
+def lost(rows: Sequence[Mapping[str, Any]]) -> tuple[LostGpu, ...]:
+    """The GPUs that NVML counts and cannot read."""
+    return tuple(
+        LostGpu(index=row["index"], error=str(row["error"]), code=row.get("code"))
+        for row in rows
+        if "error" in row
+    )
+
+
+def jetson(host: Host) -> str:
+    """The release of Jetson Linux (L4T), "" elsewhere."""
+    found = TEGRA.search((host.read_text("/etc/nv_tegra_release") or "")[:4096])
+    return f"{found[1]}.{found[2]}" if found else ""

@@ -23,7 +23,7 @@ PATIENT = Patience(limit_s=30.0)
 PYTHON = "/env/bin/python"
 FOLDER = Path(doctor.collectors.__file__).parent
 TEXTS = {
-    **{name: ((name,), "doctor.collectors") for name in ("frame", *SURVEY, "nvml")},
+    **{name: ((name,), "doctor.collectors") for name in ("frame", *SURVEY, "nvml", "libcuda")},
     **{f"child/{name}": ((name,), "doctor.smoke.child") for name in PARTS},
     "the survey": (SURVEY, "doctor.collectors"),
     "the trial's child": (PARTS, "doctor.smoke.child"),

@@ -186,6 +186,21 @@ def test_where_a_package_came_from(
     assert (package["origin"], package["editable"]) == (origin, editable)
 
 
+@pytest.mark.parametrize("name", ["peft", "my peft 100%"])
+def test_sources_that_were_moved_away(environment: Environment, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    environment.install("peft", direct_url={"url": folder.as_uri(), "dir_info": {"editable": True}})
+    assert found(environment.survey())["peft"]["source_gone"] is False
+    folder.rmdir()
+    assert found(environment.survey())["peft"]["source_gone"] is True
+
+
+def test_sources_that_are_not_needed_any_more(environment: Environment) -> None:
+    environment.install("peft", direct_url={"url": "file:///nonexistent/peft", "dir_info": {}})
+    assert found(environment.survey())["peft"]["source_gone"] is False
+
+
 def test_the_files_of_an_editable_package_are_its_users_own(environment: Environment) -> None:
     info = environment.install("peft", direct_url={"url": "file:///src", "dir_info": {"editable": True}})
     shutil.rmtree(environment.site / "peft")
@@ -483,6 +498,28 @@ def test_a_library_that_is_there_and_registered_nowhere(environment: Environment
     shutil.rmtree(info)
     (environment.site / "trl").mkdir()  # the rest of an uninstall: nothing in it
     assert section(environment.survey(), "shadows")["unregistered"] == ["peft"]
+
+
+INIT = "bitsandbytes/__init__.py"
+
+
+@pytest.mark.parametrize(
+    ("there", "last"), [(b"ours", False), (b"of a fork", True), (b"edited by hand", False)]
+)
+def test_a_fork_that_holds_the_same_files(environment: Environment, there: bytes, last: bool) -> None:
+    environment.install("bitsandbytes-windows", "0.37.5", files={INIT: b"of a fork"})
+    environment.install("bitsandbytes", "0.50.2", files={INIT: b"ours"})
+    (environment.site / INIT).write_bytes(there)
+    assert section(environment.survey(), "shadows")["overlaps"] == [
+        {"package": "bitsandbytes", "rival": "bitsandbytes-windows", "rival_is_there": last}
+    ]
+
+
+def test_a_like_name_is_no_overlap(environment: Environment) -> None:
+    environment.install("torch-geometric", files={"torch_geometric/__init__.py": b""})
+    environment.install("torch", files={"torch/__init__.py": b""})
+    environment.install("peft-fork", files={"peft/__init__.py": b""})  # no peft beside it
+    assert section(environment.survey(), "shadows")["overlaps"] == []
 
 
 # -- builds

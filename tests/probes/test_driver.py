@@ -9,12 +9,13 @@ import pytest
 from fakes import HUNG, NOT_STARTED, emits, ended
 from healthy import BUS, DRIVER, GPU_NAME, MIB, NVML, SMI
 
-from doctor.facts import Driver, DriverSigns, Gap, Gpu
+from doctor.facts import Driver, Gap, Gpu
 from doctor.host import Completed
 from doctor.probes import Looks, driver, driver_signs, gpus
 
 REFUSED = emits({"section": "nvml", "error": "Driver Not Loaded", "code": 9})
 MISMATCH = ended("Failed to initialize NVML: Driver/library version mismatch\n", code=18)
+LIBCUDA = healthy.DRIVER_LIBRARIES["libcuda.so.1"]
 NO_GPU: dict[str, Any] = {"libraries": {}, "programs": {}, "files": {}}
 
 OLD_TABLE = """\
@@ -24,7 +25,7 @@ OLD_TABLE = """\
 """
 NEW_TABLE = """\
 +-----------------------------------------------------------------------------------------+
-| NVIDIA-SMI 595.10                 Driver Version: 595.10         CUDA UMD Version: 13.3 |
+| NVIDIA-SMI 610.43.02              KMD Version: 610.43.02         CUDA UMD Version: 13.3 |
 +-----------------------------------------+------------------------+----------------------+
 """
 WITHOUT_CUDA = "| NVIDIA-SMI 384.81                 Driver Version: 384.81                    |\n"
@@ -36,9 +37,9 @@ def looks(**scripted: Any) -> Looks:
     return Looks(healthy.host(**scripted), healthy.TARGET)
 
 
-def smi_only(table: str, rows: Any = None) -> Looks:
+def smi_only(table: str, rows: Any = None, **scripted: Any) -> Looks:
     """A machine on which nvidia-smi alone answers."""
-    return looks(nvml=REFUSED, smi=ended(table), rows=rows or ended())
+    return looks(nvml=REFUSED, smi=ended(table), rows=rows or ended(), **scripted)
 
 
 def test_nvml_goes_first() -> None:
@@ -49,14 +50,14 @@ def test_nvml_goes_first() -> None:
     ("table", "version", "cuda"),
     [
         (OLD_TABLE, "470.256.02", "11.4"),
-        (NEW_TABLE, "595.10", "13.3"),
+        (NEW_TABLE, "610.43.02", "13.3"),
         (WITHOUT_CUDA, "384.81", None),
         (ERR_CUDA, "535.54.03", None),
         (WINDOWS, "552.44", "12.4"),
     ],
 )
 def test_where_nvml_refuses_the_table_is_read(table: str, version: str, cuda: str | None) -> None:
-    found = driver.probe(smi_only(table))
+    found = driver.probe(smi_only(table, files={}, leads={}))
     assert found == Driver(version=version, cuda_version=cuda, source="nvidia-smi")
 
 
@@ -64,7 +65,54 @@ def test_a_contradiction_is_kept() -> None:
     found = driver.probe(looks(smi=ended(OLD_TABLE)))
     assert isinstance(found, Driver)
     assert (found.version, found.source) == (DRIVER, "nvml")
-    assert found.disagreement == {"nvml": DRIVER, "nvidia-smi": "470.256.02"}
+    assert found.disagreement == {
+        "nvml": DRIVER,
+        "nvidia-smi": "470.256.02",
+        "kernel": DRIVER,
+        "libcuda.so.1": DRIVER,
+    }
+
+
+def test_a_libcuda_of_another_version_is_a_contradiction_unless_it_is_there_for_compatibility() -> None:
+    def led_to(path: str) -> Any:
+        return driver.probe(looks(leads={LIBCUDA: path}))
+
+    assert led_to("/usr/lib/libcuda.so.535.104.05").disagreement == {
+        "nvml": DRIVER,
+        "nvidia-smi": DRIVER,
+        "kernel": DRIVER,
+        "libcuda.so.1": "535.104.05",
+    }
+    assert led_to("/usr/local/cuda-13.2/compat/libcuda.so.595.71.05") == healthy.FACTS.driver
+    assert led_to("/usr/lib/wsl/lib/libcuda.so.1.1") == healthy.FACTS.driver
+
+
+def test_on_wsl_the_two_versions_of_nvidia_smi_differ_by_design() -> None:
+    table = "| NVIDIA-SMI 545.46       Driver Version: 546.80       CUDA Version: 12.3     |\n"
+    nvml = emits({**NVML, "driver": "546.80", "cuda": "12.3"})
+    on_wsl = looks(nvml=nvml, smi=ended(table), files={}, leads={})
+    assert driver.probe(on_wsl) == Driver(version="546.80", cuda_version="12.3", source="nvml")
+
+
+@pytest.mark.parametrize("code", [12, -1])
+def test_a_container_for_computing_alone_has_the_kernel_as_its_witness(code: int) -> None:
+    nvml = emits({"section": "nvml", "error": "not there", "code": code})
+    found = driver.probe(looks(nvml=nvml, programs={}))
+    assert found == Driver(version=DRIVER, cuda_version=None, source="kernel")
+
+
+def test_a_loaded_module_is_no_driver_where_its_libraries_are_not() -> None:
+    found = driver.probe(looks(libraries={}, programs={}))
+    assert found == Gap(
+        about="driver",
+        kind="failed",
+        reason="1 NVIDIA device on the bus, but NVML says: NVML Shared Library Not Found",
+    )
+
+
+def test_elsewhere_than_on_linux_nothing_is_claimed_of_the_bus() -> None:
+    found = driver.probe(looks(os="win32", nvml=REFUSED, programs={}, files={}))
+    assert found == Gap(about="driver", kind="not-applicable", reason="NVML says: Driver Not Loaded")
 
 
 @pytest.mark.parametrize(
@@ -127,18 +175,17 @@ def test_an_nvidia_smi_that_talks_rubbish_is_no_driver() -> None:
 # -- signs
 
 
-def test_a_machine_that_is_well_shows_no_signs() -> None:
-    assert driver_signs.probe(looks()) == DriverSigns(kernel_version=DRIVER, bus_gpus=1)
+def test_a_machine_that_is_well_shows_what_it_has_and_no_refusal() -> None:
+    assert driver_signs.probe(looks()) == healthy.FACTS.driver_signs
 
 
 def test_the_signs_of_a_driver_of_two_versions() -> None:
     nvml = emits({"section": "nvml", "error": "Driver/library version mismatch", "code": 18})
-    assert driver_signs.probe(looks(nvml=nvml, smi=MISMATCH)) == DriverSigns(
+    assert driver_signs.probe(looks(nvml=nvml, smi=MISMATCH)) == healthy.but(
+        healthy.FACTS.driver_signs,
         nvml_error="Driver/library version mismatch",
         nvml_code=18,
         smi_error="Failed to initialize NVML: Driver/library version mismatch",
-        kernel_version=DRIVER,
-        bus_gpus=1,
     )
 
 
@@ -146,24 +193,6 @@ def test_an_nvml_that_hangs_is_a_sign_without_a_number() -> None:
     signs = driver_signs.probe(looks(nvml=HUNG))
     assert signs.nvml_code is None
     assert "no answer within 10 s" in signs.nvml_error
-
-
-@pytest.mark.parametrize(
-    ("text", "version"),
-    [
-        (
-            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19\nGCC version: 12\n",
-            "535.104.05",
-        ),
-        ("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build\n", "580.95.05"),
-        ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  595.10  Sat\n", "595.10"),
-        ("", ""),
-        ("no such thing", ""),
-    ],
-)
-def test_the_version_of_the_kernel_module(text: str, version: str) -> None:
-    signs = driver_signs.probe(looks(files={"/proc/driver/nvidia/version": text}))
-    assert signs.kernel_version == version
 
 
 @pytest.mark.parametrize(
@@ -195,12 +224,6 @@ def test_a_driver_without_gpus_shows_none() -> None:
     assert gpus.probe(looks(nvml=emits({**NVML, "gpus": []}))) == ()
 
 
-def test_a_lost_gpu_makes_the_whole_a_gap() -> None:
-    lost = {"index": 1, "error": "GPU is lost", "code": 15}
-    found = gpus.probe(looks(nvml=emits({**NVML, "gpus": [*NVML["gpus"], lost]})))
-    assert found == Gap(about="gpus", kind="failed", reason="GPU 1 does not answer: GPU is lost")
-
-
 def test_gpus_of_nvidia_smi() -> None:
     rows = ended(
         "0, NVIDIA GeForce RTX 4090, 580.95.05, 24564, 24000, 8.9\n"
@@ -229,6 +252,7 @@ def test_gpus_of_nvidia_smi() -> None:
             compute_capability="12.1",
             memory_total_bytes=None,
             memory_free_bytes=None,
+            shares_memory=True,
         ),
     )
 

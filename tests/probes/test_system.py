@@ -52,6 +52,19 @@ def test_memory_is_bounded_by_a_control_group_of_version_1() -> None:
     assert described(files=files).ram_total_bytes == 8 * GIB
 
 
+PLAIN = "22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw"
+OVERLAY = "600 500 0:50 / / rw,relatime - overlay overlay rw,lowerdir="
+OF_A_POD = "700 600 8:1 /var/lib/kubelet/pods/4f5e/etc-hosts /etc/hosts rw,relatime - ext4 /dev/sda1 rw"
+BESIDE = (
+    "800 22 0:60 / /var/lib/docker/overlay2/ab/merged rw - overlay overlay rw,lowerdir=/var/lib/docker/l/A"
+)
+
+
+def mounts(*lines: str) -> dict[str, str]:
+    """A control group of version 2 that shows nothing, and the mounts of this process."""
+    return {"/proc/1/cgroup": "0::/\n", "/proc/self/mountinfo": "\n".join(lines)}
+
+
 @pytest.mark.parametrize(
     ("env", "files", "name"),
     [
@@ -65,6 +78,16 @@ def test_memory_is_bounded_by_a_control_group_of_version_1() -> None:
         ({}, {"/proc/1/cgroup": "0::/init.scope\n"}, None),
         ({"container": "lxc"}, {}, "lxc"),
         ({"container": ""}, {}, None),
+        ({"APPTAINER_CONTAINER": "/img.sif", "SINGULARITY_CONTAINER": "/img.sif"}, {}, "apptainer"),
+        ({"SINGULARITY_CONTAINER": "/img.sif"}, {}, "singularity"),
+        ({}, {"/.singularity.d/runscript": ""}, "apptainer"),
+        ({}, {"/run/systemd/container": "systemd-nspawn\n"}, "systemd-nspawn"),
+        ({}, mounts(f"{OVERLAY}/var/lib/docker/overlay2/l/ABC"), "docker"),
+        ({}, mounts(f"{OVERLAY}/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/9"), "containerd"),
+        ({}, mounts(f"{OVERLAY}/home/ann/.local/share/containers/storage/overlay/l/A"), "podman"),
+        ({}, mounts(PLAIN, OF_A_POD, f"{OVERLAY}/var/lib/containerd/1"), "kubernetes"),
+        ({}, mounts(PLAIN, BESIDE), None),  # a machine on which containers run
+        ({}, mounts("", "1 2 3", "\x00 " * 50), None),
     ],
 )
 def test_containers(env: dict[str, str], files: dict[str, str], name: str | None) -> None:

@@ -251,11 +251,11 @@ def test_why_there_is_no_torch_build(build: Any, kind: str, reason: str) -> None
         (built("12.6"), {}, "libbitsandbytes_cuda126"),
         (built(None), {}, "libbitsandbytes_cpu"),
         (built("12.6"), {"libraries": {}, "programs": {}, "files": {}}, "libbitsandbytes_cpu"),
-        (built(None, "6.2.1"), {}, None),
+        (built(None, "6.2.1"), {}, "libbitsandbytes_cpu"),
         ({"torch": None}, {}, None),
         (built("12.6"), {"nvml": emits({**healthy.NVML, "gpus": []})}, "libbitsandbytes_cpu"),
     ],
-    ids=["CUDA", "CPU build", "no GPU", "ROCm", "no torch", "a driver without GPUs"],
+    ids=["CUDA", "CPU build", "no GPU", "ROCm without its GPU", "no torch", "a driver without GPUs"],
 )
 def test_the_library_that_bitsandbytes_should_choose(
     builds: dict[str, Any], scripted: dict[str, Any], expected: str | None
