@@ -1,7 +1,7 @@
 """Part of the survey: torch and bitsandbytes as their files describe them, nothing imported."""
 
 VERSION_LINE = re.compile(
-    r"^(__version__|cuda|hip)\b[^=\n]{0,60}=\s*(?:'([^'\n]*)'|\"([^\"\n]*)\"|None)", re.M
+    r"^(__version__|cuda|hip|xpu)\b[^=\n]{0,60}=\s*(?:'([^'\n]*)'|\"([^\"\n]*)\"|None)", re.M
 )
 
 

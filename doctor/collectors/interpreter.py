@@ -43,4 +43,12 @@ def describe_interpreter():
     }
 
 
+def include_folder():
+    """Where a C compiler is sent for Python.h: Debian's own scheme for local installs has none of its own."""
+    scheme = getattr(sysconfig, "get_default_scheme", None) or sysconfig._get_default_scheme  # since 3.10
+    name = scheme()
+    return sysconfig.get_path("include", "posix_prefix" if name == "posix_local" else name)
+
+
 emit({"section": "interpreter", **describe_interpreter()})
+emit({"section": "headers", "include_folder": include_folder()})

@@ -46,6 +46,18 @@ def origin_of(folder):
         return "", False
 
 
+def is_gone(origin, editable):
+    """Was the package installed from a folder of this machine that is no longer there?"""
+    if not (editable and origin.startswith("file://")):
+        return False
+    path = origin[len("file://") :]
+    if "%" in path:
+        from urllib.parse import unquote  # 8 ms, and nearly never needed
+
+        path = unquote(path)
+    return not os.path.isdir(path.lstrip("/") if os.name == "nt" else path)
+
+
 def metadata_file(folder):
     """Where an installed distribution keeps its metadata: dist-info, egg-info, or one bare file."""
     if not os.path.isdir(folder):
@@ -79,6 +91,7 @@ def read_distribution(site_folder, entry):
         "requires_python": (fields.get("requires-python") or [""])[0],
         "editable": editable,
         "origin": origin,
+        "source_gone": is_gone(origin, editable),
         "fault": fault,
     }
 

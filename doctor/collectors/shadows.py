@@ -59,11 +59,38 @@ def importable(names):
     return {name: folder for name, folder in places.items() if folder}
 
 
+def recorded_size(one, path):
+    """The size of one file by the RECORD of a distribution, "" where that does not hold it."""
+    return next((row[2] for row in recorded_code(one["dist_info"]) or () if row[0] == path), "")
+
+
+def overlaps(found, names):
+    """Libraries whose files another distribution holds too, as a fork under another name does."""
+    rows = []
+    for name in names:
+        path = name + "/__init__.py"
+        # Only a name that tells of it: to read every RECORD takes too long.
+        candidates = [one for one in found if name in one["name"].split("-")]
+        if len(candidates) < 2:
+            continue
+        sizes = {one["name"]: size for one in candidates for size in [recorded_size(one, path)] if size}
+        if len(sizes) > 1 and name in sizes:
+            taken = provider(IMPORTABLE[name], name) if name in IMPORTABLE else None
+            there = str(os.path.getsize(taken)) if taken else ""
+            rows += [
+                {"package": name, "rival": rival, "rival_is_there": there == size != sizes[name]}
+                for rival, size in sizes.items()
+                if rival != name
+            ]
+    return rows
+
+
 IMPORTABLE = importable(CONFIG["stack"])
 emit(
     {
         "section": "shadows",
         "shadows": shadows(FOUND, STACK_CLOSURE),
+        "overlaps": overlaps(FOUND, CONFIG["stack"]),
         "unregistered": sorted(set(IMPORTABLE) - {one["name"] for one in FOUND}),
     }
 )

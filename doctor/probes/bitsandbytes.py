@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from doctor.facts import BitsandbytesBuild, Gap, TorchBuild
-from doctor.probes import Looks, gpus, torch
+from doctor.linking.choice import override_variable, select
+from doctor.native import LibraryChoice
+from doctor.probes import Looks, accelerators, gpus, torch
 
 
 def probe(looks: Looks) -> BitsandbytesBuild | Gap:
@@ -19,23 +23,29 @@ def probe(looks: Looks) -> BitsandbytesBuild | Gap:
         reason = f"the folder of bitsandbytes cannot be read: {found['fault']}"
         return Gap(about="bitsandbytes", kind="failed", reason=reason)
     build = torch.probe(looks)
-    seen = gpus.probe(looks)
-    has_gpu = isinstance(seen, tuple) and bool(seen)
-    return BitsandbytesBuild(
+    hip = build.hip_version if isinstance(build, TorchBuild) else None
+    ours = BitsandbytesBuild(
         version=found["version"],
         libraries=tuple(found["build"]),
-        expected=expected_library(build, has_gpu) if isinstance(build, TorchBuild) else None,
-        override=looks.host.env.get("BNB_CUDA_VERSION"),
+        expected=None,
+        override=looks.host.env.get(override_variable(found["version"], hip)),
     )
+    choice = choice_of(looks, msgspec.structs.replace(ours, override=None))
+    expected = (choice.asked or choice.library).split(".")[0] if choice else ""
+    return msgspec.structs.replace(ours, expected=expected or None)
 
 
-def expected_library(build: TorchBuild, has_gpu: bool) -> str | None:
-    """The stem of the library that is wanted: by torch's CUDA where a GPU is seen, else the CPU's.
-
-    What is really loaded is observed in the trial; a near version of the same major may stand in.
-    """
-    if build.hip_version:
+def choice_of(looks: Looks, ours: BitsandbytesBuild) -> LibraryChoice | None:
+    """What bitsandbytes selects by itself; None where that cannot be told."""
+    build = torch.probe(looks)
+    if not isinstance(build, TorchBuild):
         return None
-    if build.cuda_version and has_gpu:
-        return "libbitsandbytes_cuda" + build.cuda_version.replace(".", "")
-    return "libbitsandbytes_cpu"
+    nvidia = gpus.probe(looks)
+    others = accelerators.probe(looks) if build.hip_version else ()
+    return select(
+        ours,
+        build,
+        gpus=nvidia if isinstance(nvidia, tuple) else (),
+        accelerators=others if isinstance(others, tuple) else None,
+        env=looks.host.env,
+    )

@@ -20,13 +20,21 @@ def probe(looks: Looks) -> TorchBuild | Gap:
     build = found["build"]
     version = build.get("__version__") or found["version"]
     cuda, hip = build.get("cuda"), build.get("hip")
-    return TorchBuild(version=version, cuda_version=cuda, hip_version=hip, variant=variant(build))
+    return TorchBuild(
+        version=version,
+        cuda_version=cuda,
+        hip_version=hip,
+        xpu_version=build.get("xpu"),
+        variant=variant(build),
+    )
 
 
 def variant(build: dict[str, str | None]) -> str:
-    """ "cpu", "cu126", "rocm6.4"; "unknown" where the file says nothing of CUDA."""
+    """ "cpu", "cu126", "rocm6.4", "xpu"; "unknown" where the file says nothing of CUDA."""
     if build.get("cuda"):
         return "cu" + str(build["cuda"]).replace(".", "")
     if build.get("hip"):
         return "rocm" + ".".join(str(build["hip"]).split(".")[:2])
+    if build.get("xpu"):
+        return "xpu"
     return "cpu" if "cuda" in build else "unknown"

@@ -1,0 +1,1 @@
+"""What the loader will take, told from files before anything is loaded."""
