@@ -8,7 +8,8 @@ import re
 from doctor import edits
 from doctor.facts import Facts, Interpreter
 from doctor.findings import Fix
-from doctor.matrix.platform import torch_for
+from doctor.matrix.choosing import driver_for, last_branches, torch_for
+from doctor.matrix.machine import Machine
 
 Command = tuple[str, ...]
 
@@ -84,13 +85,30 @@ TORCH_INDEX = "https://download.pytorch.org/whl/"
 
 
 def torch_for_machine(facts: Facts) -> tuple[Fix, ...]:
-    """Install the torch build that this driver and GPU can use; nothing where none is known."""
+    """Install the torch build that this driver and these GPUs can use, or first the driver that one needs.
+
+    Nothing where no build is known that they could use.
+    """
     choice = torch_for(facts)
     if choice is None:
-        return ()
-    title = f"Install torch {choice.release} built for {choice.variant}, which this driver runs"
+        return newer_driver(facts, driver_for(facts)) if facts.driver else ()
+    runs = "this driver and GPU run" if facts.driver else "runs on this GPU"
+    title = f"Install torch {choice.release} built for {choice.variant}, which {runs}"
     options = ("--index-url", TORCH_INDEX + choice.variant)
     return (install(facts, title, f"torch=={choice.release}", options=options),)
+
+
+def newer_driver(facts: Facts, version: str, hint: str = "") -> tuple[Fix, ...]:
+    """Install a driver from one version on, in bounds of the last branch for these GPUs; nothing for ""."""
+    if not version:
+        return ()
+    last = next(last_branches(Machine.of(facts)), "")
+    bound = f" of branch {last}, the last for this GPU" if version.partition(".")[0] == last else ""
+    ceiling = f", not beyond branch {last}, the last for this GPU" if last and not bound else ""
+    system = facts.system
+    place = " on the host" if system and system.container else " in Windows" if system and system.wsl else ""
+    title = f"Install NVIDIA driver {version} or newer{bound}{ceiling}{place}, then restart{hint}"
+    return (Fix(title, scope="system"),)
 
 
 def uninstall(facts: Facts, title: str, *packages: str) -> Fix:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
+from packaging.version import Version
 
 from doctor.diagnosis import diagnose, machine_rules
 from doctor.facts import Facts, Gap, Interpreter, Package, Packages, TorchBuild
@@ -14,8 +15,8 @@ from doctor.findings import Report, Subject
 from doctor.lint.choice import Choice, choose, declared
 from doctor.lint.places import placed
 from doctor.matrix.build_rules import build_rules
+from doctor.matrix.machine import Machine, plain_arch
 from doctor.matrix.platform import table
-from doctor.matrix.resolver import Machine
 from doctor.readers import Source, Unreadable
 from doctor.readers.recognition import read
 from doctor.stated import stated_python
@@ -24,6 +25,8 @@ from doctor.wanted import Wanted
 
 # Pythons that a file may be for where nobody says which, the likeliest first.
 PYTHONS = ("3.11", "3.12", "3.10", "3.13", "3.9", "3.14", "3.8")
+# The first torch whose plain wheel for Linux on aarch64 is a CUDA build.
+FIRST_CUDA_FOR_ARM = Version("2.11")
 VARIANT = re.compile(r"(?:download\.pytorch\.org/whl/(?:nightly/)?|^\+)(cpu|cu\d{2,3}|rocm[\d.]+)\b")
 
 
@@ -121,10 +124,10 @@ def plain_variant(version: str, here: Facts) -> str:
     if here.system is None or here.system.os != "linux":
         return "cpu" if here.system else ""
     known = comparable(version)
-    rows = table("torch_builds")["minor"] if known and here.system.arch == "x86_64" else ()
-    return next(
-        (row["plain"] for row in rows if known and row["torch"] == f"{known.major}.{known.minor}"), ""
-    )
+    minor = f"{known.major}.{known.minor}" if known else ""
+    plain = next((row["plain"] for row in table("torch_builds")["minor"] if row["torch"] == minor), "")
+    is_arm = plain_arch(here.system.arch) == "aarch64"
+    return "cpu" if is_arm and known and known < FIRST_CUDA_FOR_ARM else plain
 
 
 def variant_of(cuda: str) -> str:

@@ -27,6 +27,7 @@ class GpuModel(NamedTuple):
     memory_gib: int  # as the asked name has it, else the smallest that was sold under the name
     arch: str = ""  # of the processor that it comes with: "aarch64"; "" for one that goes into any machine
     jetson: bool = False  # runs on NVIDIA's own wheels
+    data_center: bool = False  # takes NVIDIA's cuda-compat packages
 
 
 def gpu_named(text: str) -> GpuModel | None:
@@ -39,8 +40,20 @@ def gpu_named(text: str) -> GpuModel | None:
         return None
     sizes = {int(size) for size in SIZE.findall(text.lower())}
     memory = min(sizes.intersection(row["memory_gib"]) or row["memory_gib"])
-    arch, jetson = row.get("arch", ""), row.get("jetson", False)
-    return GpuModel(row["name"], row["compute_capability"], memory, arch, jetson)
+    return GpuModel(
+        row["name"],
+        row["compute_capability"],
+        memory,
+        row.get("arch", ""),
+        row.get("jetson", False),
+        row.get("data_center", False),
+    )
+
+
+def is_data_center(name: str) -> bool:
+    """Is it known for a data-centre GPU? A slice of one in MIG mode is one too."""
+    known = gpu_named(name.partition(" MIG ")[0])
+    return known is not None and known.data_center
 
 
 def has_feature(compute_capability: str, feature: str) -> bool:

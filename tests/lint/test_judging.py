@@ -129,14 +129,82 @@ def test_a_described_gpu_is_held_against_the_build() -> None:
     assert "torch/cpu-only-build" in errors(lint("torch==2.3.0+cpu\n", gpu="RTX 3060"))
 
 
-def test_a_described_driver_is_held_against_the_build() -> None:
-    found = errors(lint("torch==2.15.0\n", driver="535.104.05"))
-    assert "driver/too-old-for-cuda-runtime" in found
+@pytest.mark.parametrize(
+    ("text", "machine", "id", "cure"),
+    [
+        # The plain wheel of 2.13 is built for CUDA 13, which dropped Volta.
+        ("torch==2.13.0", {"gpu": "V100"}, "torch/gpu-arch-missing", "torch==2.13.0+cu126"),
+        ("torch==2.8.0", {"gpu": "P100"}, "torch/gpu-arch-missing", "torch==2.8.0+cu126"),
+        ("torch==2.5.1", {"gpu": "RTX 5090"}, "torch/gpu-arch-missing", "torch==2.7.*"),
+        ("torch==2.15.0", {"driver": "535.104.05"}, "driver/too-old-for-cuda-runtime", "torch==2.13.*"),
+        ("torch==2.7.1", {"driver": "470.82"}, "driver/too-old-for-cuda-runtime", "torch==2.7.1+cu118"),
+        ("torch==2.13.0", {"driver": "470.82"}, "driver/too-old-for-cuda-runtime", "torch==2.7.*"),
+        (
+            "torch==2.13.0",
+            {"driver": "560.35.03", "gpu": "RTX 5090"},
+            "driver/gpu-not-supported",
+            "branch 570 or newer",
+        ),
+        (
+            "torch==2.8.0+cu126",
+            {"driver": "595.45.04", "gpu": "V100"},
+            "driver/gpu-not-supported",
+            "branch 580, the last for it",
+        ),
+        (
+            "torch==2.13.0",
+            {"gpu": "Jetson AGX Orin"},
+            "torch/jetson-wheel-not-l4t",
+            "NVIDIA's wheels for this JetPack",
+        ),
+        ("torch==2.9.0", {"gpu": "Jetson Orin"}, "torch/jetson-wheel-not-l4t", "NVIDIA's wheels"),
+        (
+            "torch==2.7.0\nbitsandbytes==0.43.1",
+            {"gpu": "A100", "driver": "575.51"},
+            "bitsandbytes/native-library-missing",
+            "bitsandbytes>=0.45.0",
+        ),
+        (
+            "torch==2.7.1+cu128\nbitsandbytes==0.45.2",
+            {"gpu": "RTX 5090"},
+            "bitsandbytes/native-library-missing",
+            "bitsandbytes>=0.45.3",
+        ),
+        (
+            "torch==2.7.1+cu126\nbitsandbytes==0.50.2",
+            {"gpu": "M40"},
+            "bitsandbytes/gpu-arch-missing",
+            "bitsandbytes==0.47.0",
+        ),
+    ],
+)
+def test_a_machine_that_does_not_suit_the_build(
+    text: str, machine: dict[str, str], id: str, cure: str
+) -> None:
+    found = errors(lint(f"{text}\n", **machine))
+    assert any(cure in fix.title for fix in found[id].fixes), found[id].fixes
 
 
-def test_a_bitsandbytes_without_a_library_for_torch() -> None:
-    found = errors(lint("torch==2.7.0\nbitsandbytes==0.43.1\n", gpu="A100", driver="575.51"))
-    assert "bitsandbytes/native-library-missing" in found
+@pytest.mark.parametrize(
+    ("text", "machine"),
+    [
+        ("torch==2.13.0+cu126", {"gpu": "V100", "driver": "580.95.05"}),
+        ("torch==2.13.0", {"gpu": "T4", "driver": "580.95.05"}),
+        ("torch==2.13.0", {"gpu": "DGX Spark", "driver": "580.95.05"}),
+        ("torch==2.13.0", {"gpu": "GH200"}),
+        ("torch==2.5.1+cu118", {"gpu": "T4", "driver": "470.82"}),
+        ("torch==2.7.1+cu126", {"gpu": "RTX 4090", "driver": "525.60.13"}),
+        ("torch==2.13.0", {"os": "win32", "arch": "x86_64"}),
+    ],
+)
+def test_a_machine_that_suits_the_build(text: str, machine: dict[str, str]) -> None:
+    assert errors(lint(f"{text}\n", **machine)) == {}
+
+
+def test_torch_is_told_before_the_bitsandbytes_that_goes_with_it() -> None:
+    """Another torch takes another library, so nothing is known of the one that is asked for now."""
+    found = errors(lint("torch==2.5.1\nbitsandbytes==0.45.5\n", gpu="RTX 5090"))
+    assert "bitsandbytes/gpu-arch-missing" not in found
 
 
 def test_what_was_not_understood_is_said() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.matrix.gpus import GpuModel, distinct_words, gpu_named, has_feature, known_gpus
+from doctor.matrix.gpus import GpuModel, distinct_words, gpu_named, has_feature, is_data_center, known_gpus
 from doctor.matrix.platform import table
 
 
@@ -63,9 +63,27 @@ def test_what_may_be_another_gpu_is_none(text: str) -> None:
 
 
 def test_what_comes_with_its_own_processor_says_so() -> None:
-    assert gpu_named("GH200") == GpuModel("GH200", "9.0", 96, "aarch64", False)
+    assert gpu_named("GH200") == GpuModel("GH200", "9.0", 96, "aarch64", False, True)
     assert gpu_named("Jetson Orin NX 16GB") == GpuModel("Jetson Orin NX", "8.7", 16, "aarch64", True)
-    assert gpu_named("H100") == GpuModel("H100", "9.0", 80, "", False)
+    assert gpu_named("H100") == GpuModel("H100", "9.0", 80, "", False, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("NVIDIA A100-SXM4-40GB", True),
+        ("NVIDIA A100-SXM4-40GB MIG 1g.5gb", True),
+        ("Tesla T4", True),
+        ("NVIDIA L40S", True),
+        ("NVIDIA GeForce RTX 4090", False),
+        ("NVIDIA RTX A6000", False),
+        ("NVIDIA TITAN V", False),
+        ("NVIDIA GB10", False),
+        ("a GPU of tomorrow", False),
+    ],
+)
+def test_a_data_centre_gpu_is_known_as_one(name: str, is_one: bool) -> None:
+    assert is_data_center(name) is is_one
 
 
 def test_no_two_gpus_of_the_table_have_the_same_words() -> None:

@@ -10,17 +10,9 @@ from doctor.facts import Facts, Gpu, TorchBuild
 
 from .judging import case, check, facts, ids, of
 
-RUNTIME, TORCH = healthy.FACTS.torch_runtime, healthy.FACTS.torch
+TORCH = healthy.FACTS.torch
 [GPU] = healthy.FACTS.gpus or ()
 CPU_BUILD = TorchBuild(version="2.13.0+cpu", cuda_version=None, hip_version=None, variant="cpu")
-UNUSABLE = but(RUNTIME, cuda_available=False, device_count=0, devices=(), capabilities=(), bf16=None)
-
-
-def with_gpu(*capabilities: str | None) -> Facts:
-    """The healthy machine with other GPUs."""
-    return facts(
-        gpus=tuple(but(GPU, index=index, compute_capability=one) for index, one in enumerate(capabilities))
-    )
 
 
 def with_torchvision(version: str) -> Facts:
@@ -40,28 +32,6 @@ HITS = {
         seen=("a CUDA build", GPU_NAME),
         command=f"{PYTHON} -m pip install",
     ),
-    "a GPU that is too old": case(
-        "torch/gpu-arch-missing",
-        "error",
-        with_gpu("6.1"),
-        f"has no kernels for {GPU_NAME}, sm_61",
-        seen=("sm_75 sm_80",),
-    ),
-    "one of two GPUs": case("torch/gpu-arch-missing", "error", with_gpu("8.9", "5.2"), "sm_52"),
-    "CUDA that fails": case(
-        "torch/cuda-not-usable",
-        "error",
-        facts(torch_runtime=but(UNUSABLE, cuda_error="Error 802: system not yet initialized\nmore")),
-        "cannot use the GPU that the driver shows",
-        seen=("Error 802: system not yet initialized -> 1 usable devices",),
-    ),
-    "CUDA that says nothing": case(
-        "torch/cuda-not-usable",
-        "error",
-        facts(torch_runtime=UNUSABLE),
-        "cannot use the GPU",
-        seen=("torch.cuda.is_available() is False",),
-    ),
     "a torchvision of another torch": case(
         "torch/torchvision-mismatch",
         "error",
@@ -79,12 +49,9 @@ MISSES = {
         torch=but(TORCH, variant="unknown", cuda_version=None)
     ),
     "ROCm": facts(torch=but(TORCH, variant="rocm6.2", cuda_version=None, hip_version="6.2")),
-    "a GPU newer than the list, by PTX": with_gpu("12.1"),
-    "a GPU of the same major": with_gpu("8.7"),
-    "a GPU that does not tell its capability": with_gpu(None),
-    "a build without a list": facts(torch_runtime=but(RUNTIME, arch_list=())),
-    "no GPU": facts(gpus=(), torch_runtime=UNUSABLE),
-    "a look for GPUs that did not end": facts(torch_runtime=but(RUNTIME, cuda_available=None)),
+    "a CPU build on a Jetson, which has a fault of its own": facts(
+        torch=CPU_BUILD, torch_runtime=None, cuda_driver=None, gpus=(but(GPU, compute_capability="8.7"),)
+    ),
 }
 
 
@@ -95,7 +62,7 @@ def test_hit(name: str) -> None:
 
 @pytest.mark.parametrize("name", MISSES)
 def test_near_miss(name: str) -> None:
-    assert ids(MISSES[name]) == []
+    assert not {"torch/cpu-only-build", "torch/torchvision-mismatch"} & {*ids(MISSES[name])}
 
 
 def test_without_a_driver_no_build_is_proposed() -> None:
@@ -112,15 +79,3 @@ def test_a_cuda_build_is_installed_with_all_that_it_needs() -> None:
     """A CPU build has none of the nvidia-* packages; a CUDA build cannot be imported without them."""
     [fix] = of("torch/cpu-only-build", facts(torch=CPU_BUILD)).fixes
     assert not any("--no-deps" in command for command in fix.commands)
-
-
-@pytest.mark.parametrize("value", ["0", "0,1", "GPU-8932f937"])
-def test_cuda_that_fails_is_told_though_a_gpu_was_chosen(value: str) -> None:
-    given = facts(torch_runtime=UNUSABLE, environment={"CUDA_VISIBLE_DEVICES": value})
-    assert "torch/cuda-not-usable" in ids(given)
-
-
-@pytest.mark.parametrize("value", ["", "-1"])
-def test_a_gpu_that_is_hidden_is_one_fault(value: str) -> None:
-    given = facts(torch_runtime=UNUSABLE, environment={"CUDA_VISIBLE_DEVICES": value})
-    assert ids(given) == ["gpu/hidden-by-environment"]

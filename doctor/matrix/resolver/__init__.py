@@ -5,9 +5,9 @@
 least, ``blame`` finds the pins that are in the way, ``reasons`` and ``telling`` put the outcome into words.
 """
 
+from doctor.matrix.machine import Machine
 from doctor.matrix.resolver.blame import blame
 from doctor.matrix.resolver.closest import closest
-from doctor.matrix.resolver.machine import Machine
 from doctor.matrix.resolver.solving import Conflict, Solution, Wish, is_known, solve
 from doctor.matrix.resolver.telling import because
 

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from doctor.matrix.resolver.builds import cuda_of, goes_with
-from doctor.matrix.resolver.machine import Machine
+from doctor.matrix.bitsandbytes_builds import goes_with
+from doctor.matrix.machine import Machine
 from doctor.matrix.resolver.shelf import Item, Shelf
 from doctor.matrix.rows import PLATFORM_SUBJECTS, Row, Term
+from doctor.matrix.torch_builds import cuda_of
 
 ShelfOf = Callable[[str], Shelf]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from packaging.requirements import Requirement
 
-from doctor.matrix.resolver.machine import Machine
+from doctor.matrix.machine import Machine
 from doctor.matrix.resolver.solving import Conflict, Solution, solve
 
 

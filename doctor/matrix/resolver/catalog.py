@@ -14,9 +14,9 @@ from packaging.utils import canonicalize_name
 
 from doctor.findings import Severity
 from doctor.matrix.computed import computed_rows
+from doctor.matrix.machine import Machine
 from doctor.matrix.releases import is_outside, releases_of
 from doctor.matrix.resolver.bans import Ban, ban_of, without_library
-from doctor.matrix.resolver.machine import Machine
 from doctor.matrix.resolver.shelf import ABSENT, Shelf
 from doctor.matrix.rows import Row, load_rows
 

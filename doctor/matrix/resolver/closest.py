@@ -7,7 +7,7 @@ from itertools import combinations
 
 from packaging.requirements import Requirement
 
-from doctor.matrix.resolver.machine import Machine
+from doctor.matrix.machine import Machine
 from doctor.matrix.resolver.solving import Conflict, Solution, is_known, solve
 
 TRIED = 2  # changes beyond which staying near each installed release is good enough

@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from doctor.matrix.gpu_code import JETSON
+from doctor.matrix.machine import Machine
 from doctor.matrix.platform import table
 from doctor.matrix.releases import releases_of
-from doctor.matrix.resolver.builds import JETSON, builds_of, cuda_of, obstacle
 from doctor.matrix.resolver.catalog import Catalog, Need
-from doctor.matrix.resolver.machine import Machine
 from doctor.matrix.resolver.shelf import Shelf, why_not, without_label
+from doctor.matrix.torch_builds import builds_of, cuda_of, obstacle
 
 if TYPE_CHECKING:
     from doctor.matrix.resolver.solving import Cause

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from doctor.matrix.machine import Machine
 from doctor.matrix.releases import Release, releases_of
-from doctor.matrix.resolver.builds import cuda_of, minor_of, variants
-from doctor.matrix.resolver.machine import Machine
 from doctor.matrix.rows import Term
+from doctor.matrix.torch_builds import cuda_of, minor_of, variants
 from doctor.versions import comparable
 
 ABSENT = 1  # the bit of a package that is left out

@@ -11,12 +11,12 @@ from packaging.utils import canonicalize_name
 from resolvelib import AbstractProvider, BaseReporter, ResolutionImpossible, ResolutionTooDeep, Resolver
 from resolvelib.resolvers import RequirementInformation
 
+from doctor.matrix.machine import Machine
 from doctor.matrix.releases import is_outside, releases_of
 from doctor.matrix.resolver.bans import Ban
 from doctor.matrix.resolver.catalog import Catalog, Need, Pick, catalog, is_hit
 from doctor.matrix.resolver.chain import Chain
 from doctor.matrix.resolver.domains import Domains
-from doctor.matrix.resolver.machine import Machine
 from doctor.matrix.resolver.reasons import first_of, told
 from doctor.matrix.resolver.shelf import ABSENT
 from doctor.versions import comparable

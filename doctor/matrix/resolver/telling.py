@@ -8,13 +8,13 @@ from itertools import pairwise
 import msgspec
 from packaging.utils import canonicalize_name
 
-from doctor.matrix.platform import driver_floor
+from doctor.matrix.drivers import driver_floor
+from doctor.matrix.machine import Machine
 from doctor.matrix.releases import Release, releases_of
-from doctor.matrix.resolver.builds import cuda_of
 from doctor.matrix.resolver.catalog import Catalog, Need, Pick, Rules, catalog
-from doctor.matrix.resolver.machine import Machine
 from doctor.matrix.resolver.shelf import Shelf, why_not
 from doctor.matrix.resolver.solving import Solution, Wish, rank
+from doctor.matrix.torch_builds import cuda_of
 
 # What is put in place of a property of the machine to see whether it holds torch back.
 FREE: Mapping[str, str | tuple[str, ...]] = {
@@ -121,7 +121,7 @@ class Telling:
                 0, "macOS has no CUDA" if self.machine.os == "darwin" else "no NVIDIA driver or GPU is known"
             )
         elif not self.machine.driver:
-            floor = driver_floor(self.variant, self.machine.os)
+            floor = driver_floor(cuda_of(self.variant), self.machine.side)
             causes.append(f"CUDA {self.major} needs NVIDIA driver {floor} or newer")
         return f"torch {version} ({self.variant}): " + ("; ".join(causes) or "the newest release")
 

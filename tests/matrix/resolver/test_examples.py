@@ -42,7 +42,6 @@ def told(machine: Machine, solution: Solution, *pins: str) -> list[str]:
         (Machine(driver="535.104.05", capabilities=("7.5",)), "2.13.0", "cu126", "no CUDA newer than 12"),
         # sm_120 came with CUDA 12.8; torch has no cu128 after 2.11, and 570 runs nothing of CUDA 13.
         (Machine(driver="570.26", capabilities=("12.0",)), "2.11.0", "cu128", "compute capability 12.0"),
-        (Machine(driver="560.28.03", capabilities=("12.0",)), "2.11.0", "cu128", "no CUDA newer than 12"),
         # CUDA 13 dropped Volta and Pascal, whatever the driver; cu128 has no sm_70 after 2.10, and cu126 has.
         (Machine(driver="580.95.05", capabilities=("7.0",)), "2.13.0", "cu126", "compute capability 7.0"),
         (Machine(driver="535.104.05", capabilities=("6.0",)), "2.13.0", "cu126", "compute capability 6.0"),
@@ -68,6 +67,20 @@ def test_the_build_of_torch(machine: Machine, torch: str, variant: str, reason: 
     assert (solution.pins["torch"], solution.torch_variant) == (torch, variant)
     first, *_ = told(machine, solution)
     assert first.startswith(f"torch {torch} ({variant}): ") and reason in first
+
+
+@pytest.mark.parametrize(
+    ("machine", "reason"),
+    [
+        # RTX 50 came with branch 570; branch 580 is the last for Volta, 470 for Kepler.
+        (Machine(driver="560.28.03", capabilities=("12.0",)), "is older than GPUs of"),
+        (Machine(driver="595.45.04", capabilities=("7.0",)), "no longer drives GPUs of"),
+        (Machine(driver="535.104.05", capabilities=("3.7",)), "no longer drives GPUs of"),
+    ],
+    ids=lambda value: words(value) if isinstance(value, Machine) else str(value),
+)
+def test_a_driver_that_does_not_drive_the_gpu_is_the_reason(machine: Machine, reason: str) -> None:
+    assert any(reason in one for one in refused(machine)), refused(machine)
 
 
 def test_a_new_gpu_without_a_known_driver_gets_the_newest_build_and_the_driver_is_told() -> None:

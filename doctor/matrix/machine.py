@@ -7,6 +7,9 @@ from functools import cached_property
 import msgspec
 
 from doctor.facts import Facts
+from doctor.matrix.devices import described, visible_devices
+from doctor.matrix.drivers import Side, driver_reaches, has_dropped, is_too_old_for, offered_cuda
+from doctor.matrix.gpu_code import numbers
 from doctor.versions import comparable
 
 # os.name and platform.system() for each sys.platform.
@@ -22,23 +25,29 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     arch: str = "x86_64"  # or aarch64
     glibc: str = ""  # "2.36"
     driver: str = ""  # "535.104.05"
+    driver_cuda: str = ""  # the newest CUDA that it was heard to offer: "12.2"
+    wsl: bool = False  # Linux on a driver of Windows
     capabilities: tuple[str, ...] = ()  # of each GPU: ("8.9",)
     torch_cuda: str = ""  # torch's CUDA, where it is wished for: "12.6"
 
     @classmethod
     def of(cls, facts: Facts) -> Machine:
         """The machine that facts describe, and the plain one where they are silent."""
-        stated: dict[str, str | tuple[str, ...]] = {}
+        stated: dict[str, str | bool | tuple[str, ...]] = {}
         if facts.interpreter:
             stated["python"] = facts.interpreter.version
         if facts.system:
             libc = facts.system.libc or ""
             stated |= {"os": facts.system.os, "arch": plain_arch(facts.system.arch)}
             stated["glibc"] = libc.removeprefix("glibc ") if libc.startswith("glibc ") else ""
+            stated["wsl"] = facts.system.wsl
         if facts.driver:
+            heard = facts.cuda_driver.version if facts.cuda_driver else None
             stated["driver"] = facts.driver.version
-        gpus = facts.gpus or ()
-        stated["capabilities"] = tuple(gpu.compute_capability for gpu in gpus if gpu.compute_capability)
+            stated["driver_cuda"] = heard or facts.driver.cuda_version or ""
+        # What is hidden now may be shown to the next program.
+        devices = (visible_devices(facts) or tuple(described(facts.gpus))) if facts.gpus else ()
+        stated["capabilities"] = tuple(device.capability for device in devices)
         return msgspec.convert(stated, cls)
 
     @property
@@ -50,6 +59,29 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def wants_cuda(self) -> bool:
         """Is there a driver or a GPU to build for? Nothing of CUDA runs on macOS."""
         return self.os != "darwin" and bool(self.driver or self.capabilities or self.torch_cuda)
+
+    @property
+    def side(self) -> Side:
+        """Whose numbers its driver has."""
+        return "windows" if self.os == "win32" or self.wsl else "linux"
+
+    def driver_runs(self, cuda: str) -> bool:
+        """Does its driver run a build for a CUDA? What it says of itself outweighs the table of versions."""
+        said = numbers(self.driver_cuda)
+        return said[:1] >= numbers(cuda)[:1] if said else driver_reaches(cuda, self.driver, self.side)
+
+    @property
+    def offered_cuda(self) -> str:
+        """The newest CUDA of its driver, as it says or else by its version; "" where neither tells."""
+        return self.driver_cuda if numbers(self.driver_cuda) else offered_cuda(self.driver, self.side)
+
+    def why_undriven(self, capability: str) -> str:
+        """Why its driver cannot drive a GPU, in half a sentence; "" where it can."""
+        if self.driver and is_too_old_for(self.driver, capability):
+            return f"driver {self.driver} is older than GPUs of compute capability {capability}"
+        if has_dropped(self.driver, capability):
+            return f"driver {self.driver} no longer drives GPUs of compute capability {capability}"
+        return ""
 
     @cached_property
     def markers(self) -> dict[str, str]:
