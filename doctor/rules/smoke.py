@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts import Facts, StageRun
+from doctor.facts import Facts, Proof, StageRun
 from doctor.failures import failed_runs, failure_text, in_words
 from doctor.findings import Evidence
 from doctor.rules import Hit, rule
+from doctor.rules.packing import is_of_repacking
 
 # A CPU run passes without any library; rules/bitsandbytes.py speaks of that.
 OF_THE_LIBRARY = "native-library-ran"
@@ -18,6 +19,11 @@ GPU_WANTED = (
     "No GPU found. A GPU is needed for quantization",
     "CUDA is required but not available for bitsandbytes",
 )
+
+
+def has_its_own_rule(proof: Proof) -> bool:
+    """Is a proof that does not hold the matter of another rule?"""
+    return proof.name == OF_THE_LIBRARY or is_of_repacking(proof)
 
 
 def wants_gpu(run: StageRun) -> bool:
@@ -75,7 +81,7 @@ def wrong_result(facts: Facts) -> Iterator[Hit]:
     """
     assert facts.trial is not None
     for run in facts.trial.runs:
-        broken = [proof for proof in run.proofs if not proof.holds and proof.name != OF_THE_LIBRARY]
+        broken = [proof for proof in run.proofs if not proof.holds and not has_its_own_rule(proof)]
         if broken:
             names = ", ".join(proof.name for proof in broken)
             yield Hit(

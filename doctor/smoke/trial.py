@@ -39,6 +39,8 @@ STAGES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "save-load": (("qlora-step",), ()),
     "trainer-step": (("import-transformers", "import-accelerate", "import-peft"), ()),
     "sft-step": (("import-trl", "import-peft"), ("datasets",)),
+    # Last: where it was built for another torch, it may kill the process.
+    "import-flash-attn": (("import-torch",), ("flash-attn",)),
 }
 
 # Nothing is fetched, nothing is written outside the trial's folder, no launcher's ranks leak in.
@@ -98,7 +100,10 @@ class Trial:
 
     def _stages(self) -> list[str]:
         """The stages of this target: a step of trl's trainer is one of transformers' as well."""
-        return [stage for stage in STAGES if stage != "trainer-step" or "trl" not in self._installed]
+        needless = {"trainer-step"} if "trl" in self._installed else set()
+        if "flash-attn" not in self._installed:
+            needless.add("import-flash-attn")  # nobody lacks it
+        return [stage for stage in STAGES if stage not in needless]
 
     def outcome_of(self, stage: str) -> dict[str, Any] | None:
         """Wait until a stage has its outcome; None where the trial broke off before."""

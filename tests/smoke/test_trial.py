@@ -18,7 +18,9 @@ from doctor.host import LocalHost
 from doctor.smoke.trial import LAUNCHER, OFFLINE, STAGES, Trial
 from doctor.target import Target
 
-EVERY = tuple(stage for stage in STAGES if stage != "trainer-step")
+FLASH = "import-flash-attn"
+ORDINARY = tuple(stage for stage in STAGES if stage != FLASH)
+EVERY = tuple(stage for stage in ORDINARY if stage != "trainer-step")
 IMPORTS = tuple(stage for stage in EVERY if stage.startswith("import-"))
 
 
@@ -71,7 +73,7 @@ def test_a_healthy_target_pays_for_one_child() -> None:
 
 def test_the_step_of_transformers_is_tried_where_trl_is_not() -> None:
     without_trl = [name for name in VERSIONS if name != "trl"]
-    stages = [stage for stage in STAGES if stage not in ("import-trl", "sft-step")]
+    stages = [stage for stage in ORDINARY if stage not in ("import-trl", "sft-step")]
     trial, host = tried(emits(*passed(*stages)), installed=without_trl)
     assert asked(host) == [stages]
     assert trial.runs["import-trl"] == {
@@ -87,7 +89,14 @@ def test_nothing_installed_starts_no_child() -> None:
     trial, host = tried(installed=())
     assert host.calls == []
     assert set(outcomes(trial).values()) == {"blocked"}
-    assert set(trial.runs) == set(STAGES)
+    assert set(trial.runs) == set(ORDINARY)
+
+
+def test_flash_attention_is_tried_last_and_only_where_it_is() -> None:
+    stages = (*EVERY, FLASH)
+    trial, host = tried(emits(*passed(*EVERY), started(FLASH), code=-11), installed=(*VERSIONS, "flash-attn"))
+    assert asked(host) == [list(stages)]
+    assert outcomes(trial) == {**dict.fromkeys(EVERY, "ok"), FLASH: "failed"}
 
 
 def test_a_failed_import_ends_its_child_and_another_takes_up_the_rest() -> None:

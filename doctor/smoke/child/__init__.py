@@ -4,4 +4,4 @@ The parts share one set of names and are never imported. Python 3.8 grammar, sta
 the target's own libraries inside the stages that try them.
 """
 
-PARTS = ("record", "imports", "gpu", "model", "proofs", "steps", "trainers", "stages")
+PARTS = ("record", "imports", "gpu", "model", "proofs", "steps", "evaluation", "trainers", "stages")

@@ -2,10 +2,17 @@
 
 import importlib.util
 import os
+import re
 import sys
 
 # The CUDA libraries that torch brings and that bitsandbytes must share.
 CUDA_LIBRARIES = ("libcudart", "libcublas", "libcusparse", "libnvJitLink", "libcudnn")
+# Of the C library, which comes with the system and is one file for all.
+GLIBC = re.compile(
+    r"(?:ld-|(?:lib(?:c|m|dl|rt|util|pthread|resolv|anl|mvec|crypt|nsl|BrokenLocale|nss_\w+)[.-]))"
+)
+SHARED_OBJECT = re.compile(r"lib[^/]*\.so(?:\.[\d.]+)?$")
+MANY = 300  # a process with everything imported maps some two hundred
 
 
 def version_of(module):
@@ -24,6 +31,7 @@ def import_torch(record):
         cuda_version=getattr(build, "cuda", None),
         hip_version=getattr(build, "hip", None),
         arch_list=arch_list_of(torch),
+        objects=shared_objects(),
     )
     for name in ("Tensor", "nn"):
         getattr(torch, name)  # a folder left by an uninstall imports too, and has neither
@@ -57,17 +65,32 @@ def native_library():
         "library": min(own, key=lambda name: "_cpu" in name, default=None) if files else opened_file(handle),
         "mapped": [name for name in files if name.startswith(CUDA_LIBRARIES)],
         "handle": "" if handle is None else type(handle).__name__,
+        "objects": shared_objects(),
     }
 
 
 def mapped_files():
     """The names of the files mapped into this process, sorted; empty where the system does not tell."""
+    return sorted({os.path.basename(path) for path in mapped_paths()})
+
+
+def mapped_paths():
+    """The files mapped into this process, links followed, as the kernel tells them."""
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="replace") as lines:
-            paths = {line.rstrip("\n").split(None, 5)[-1] for line in lines if "/" in line}
+            return {line.rstrip("\n").split(None, 5)[-1] for line in lines if "/" in line}
     except OSError:
-        return []
-    return sorted({os.path.basename(path) for path in paths})
+        return set()
+
+
+def shared_objects():
+    """Paths of the native libraries mapped so far, without the C library's and Python's own modules."""
+    found = []
+    for path in sorted(mapped_paths()):
+        name = os.path.basename(path)
+        if SHARED_OBJECT.match(name) and not GLIBC.match(name):
+            found.append(path)
+    return found[:MANY]
 
 
 def opened_file(handle):
@@ -124,3 +147,10 @@ def import_trl(record):
     record.details.update(version=version_of(trl))
     if importlib.util.find_spec("trl.trainer.sft_config"):
         from trl import SFTConfig  # noqa: F401
+
+
+def import_flash_attn(record):
+    """The attention kernels that transformers takes by itself where they are installed."""
+    import flash_attn
+
+    record.details.update(version=version_of(flash_attn))

@@ -37,9 +37,9 @@ class Record:
         words = "%d of %d " + noun
         self.prove(name, len(good) == count > 0, words % (len(good), count), words % (count, count))
 
-    def prove_below(self, name, value, limit):
+    def prove_below(self, name, value, limit, beside=""):
         """Note a measured difference against its limit; not-a-number does not hold."""
-        self.prove(name, value <= limit, "%.3g" % value, "at most %.3g" % limit)
+        self.prove(name, value <= limit, "%.3g%s" % (value, beside), "at most %.3g" % limit)
 
 
 def need(stage, make):

@@ -21,6 +21,7 @@ STAGES = {
     "save-load": save_load,
     "trainer-step": trainer_step,
     "sft-step": sft_step,
+    "import-flash-attn": import_flash_attn,
 }
 
 

@@ -68,6 +68,7 @@ def qlora_step(record):
     record.prove("loss-falls", losses[-1] < losses[0], seen, "a lower loss after %d steps" % (STEPS - 1))
     same = [name for name, packed in packed_bytes(model).items() if packed.equal(before[name])]
     record.prove_all("base-weights-unchanged", same, len(before))
+    prove_evaluation(record)
     return model
 
 
