@@ -9,7 +9,7 @@ import msgspec
 
 from doctor import __version__
 from doctor.facts import Facts, Stage, StageRun
-from doctor.failures import failure_text, first_cause, points_at, shows
+from doctor.failures import asks_for, failure_text, first_cause, names, points_at, shows
 from doctor.findings import (
     CONFIDENCES,
     SEVERITIES,
@@ -22,6 +22,7 @@ from doctor.findings import (
 )
 from doctor.matrix.rows import reviewed
 from doctor.matrix.rules import matrix_rules
+from doctor.misfit import MISFIT, gathered
 from doctor.rules import Rule, code_rules
 
 # What stands on what: the cure of an earlier subject comes first.
@@ -29,19 +30,25 @@ LAYERS = (
     *("python", "system", "driver", "gpu", "rocm", "cuda", "torch", "numpy", "triton", "bitsandbytes"),
     *("tokenizers", "huggingface-hub", "accelerate", "transformers", "datasets", "peft", "trl", "smoke"),
 )
-UNMET = "python/requirement-unsatisfied"
+UNMET, NOT_WHOLE = "python/requirement-unsatisfied", "python/files-missing-or-altered"
+OVERLAP = "python/packages-overlap"
+NOT_FOUND = "system/library-missing"
+LOADED = ("cuda/", "torch/native-library")  # faults of what torch loads, wheels of NVIDIA's above all
+SHADOWS = ("python/module-shadowed", "python/path-pollution")
 # What is there is repaired before what is absent is added.
 ADDITIONS = ("/missing", "/stack-missing", "/requirement-unsatisfied")
 # Findings that say only that a stage failed: whatever explains the failure comes in their place.
 FAILURES = ("import-failed", "import-crashed", "import-hung", "stage-failed")
 PREDICTED = "smoke/predicted-failure"
+# Whoever asks such a driver dies or waits as well, and leaves no words.
+DEADLY = ("driver/crashes", "driver/hangs")
 
 
 def all_rules() -> tuple[Rule, ...]:
     """The rules written as code, then the rows of the matrix, then what its platform tables say of files."""
     from doctor.matrix.build_rules import build_rules  # a machine shows its builds, and need not wait for it
 
-    return code_rules() + matrix_rules() + build_rules()
+    return (*code_rules(), *matrix_rules(), *build_rules(), MISFIT)
 
 
 def machine_rules() -> tuple[Rule, ...]:
@@ -60,7 +67,7 @@ def diagnose(
     found, not_judged = judge(facts, rules)
     prefixes = tuple(prefix for prefix in ignore if prefix)
     kept = [finding for finding in found if not finding.id.startswith(prefixes)] if prefixes else found
-    findings = ordered(fold(kept, facts, symptoms_by_id(rules)))
+    findings = ordered(gathered(fold(kept, facts, symptoms_by_id(rules)), facts))
     to_cure = [finding for finding in findings if finding.severity != "note"]
     return Report(
         tool_version=__version__,
@@ -115,7 +122,8 @@ def fold(findings: Sequence[Finding], facts: Facts, symptoms: dict[str, tuple[st
     """Put each failure beneath the finding that explains it; failures of one cause beneath the first."""
     beneath: dict[int, list[Finding]] = {}
     causes = without_doubles([finding for finding in findings if not is_failure(finding)], beneath)
-    failures = [finding for finding in findings if is_failure(finding)]
+    # Of failures with one cause that of the library in whose code it lies comes first.
+    failures = sorted(filter(is_failure, findings), key=lambda one: not is_at_home(one, facts))
     root_of: dict[str, Finding] = {}  # by the first cause of a failure
     for failure in failures:
         cause = next((one for one in causes if explains(one, failure, facts, symptoms)), None)
@@ -127,22 +135,45 @@ def fold(findings: Sequence[Finding], facts: Facts, symptoms: dict[str, tuple[st
 
 
 def without_doubles(causes: list[Finding], beneath: dict[int, list[Finding]]) -> list[Finding]:
-    """Unmet requirements go beneath the finding that speaks of the same two packages, and knows more."""
+    """Only causes that no other one accounts for; the others go beneath that one."""
     alone = []
     for finding in causes:
-        about = {evidence.subject for evidence in finding.evidence}
-        others = (other for other in causes if other.id != finding.id and other.severity != "note")
-        wider = next((other for other in others if about <= {one.subject for one in other.evidence}), None)
-        if finding.id == UNMET and wider:
+        wider = next((other for other in causes if accounts_for(other, finding)), None)
+        if wider:
             beneath.setdefault(id(wider), []).append(finding)
         else:
             alone.append(finding)
     return alone
 
 
+def accounts_for(wider: Finding, finding: Finding) -> bool:
+    """Does one cause account for another?
+
+    It knows more of the same two packages; or it says that other files stand before those of the package, or
+    in their place, so that the other speaks of those.
+    """
+    about, known = ({evidence.subject for evidence in one.evidence} for one in (finding, wider))
+    if finding.id == UNMET:
+        return wider.id != UNMET and wider.severity != "note" and about <= known
+    if finding.id == NOT_WHOLE:  # torch is seen to miss a library of a wheel of NVIDIA, or a fork lies there
+        return wider.id.startswith((*LOADED, OVERLAP)) and wider.severity != "note" and about <= known
+    if finding.id == NOT_FOUND:  # it is among the package's own files, and those are told of
+        gone = [one.seen for one in wider.evidence] if wider.id == NOT_WHOLE else []
+        return all(any(f"/{name}" in seen for seen in gone) for name in about)
+    subject, fault = finding.id.split("/")
+    return wider.id in (*SHADOWS, OVERLAP) and subject in known and fault.startswith("native-library")
+
+
 def is_failure(finding: Finding) -> bool:
     """Does a finding say only that a stage failed?"""
     return finding.id.endswith(FAILURES) or finding.id == PREDICTED
+
+
+def is_at_home(failure: Finding, facts: Facts) -> bool:
+    """Did a library fail in its own code, and not by way of another that it imports?"""
+    run = run_behind(failure, facts)
+    modules = run.failure.modules if run and run.failure else ()
+    return modules[-1:] == (failure.id.split("/")[0].replace("-", "_"),)
 
 
 def run_behind(failure: Finding, facts: Facts) -> StageRun | None:
@@ -165,12 +196,22 @@ def explains(cause: Finding, failure: Finding, facts: Facts, symptoms: dict[str,
     text = failure_text(run)
     if any(shows(symptom, text) for symptom in symptoms.get(cause.id, ())):
         return True
+    if cause.id in DEADLY and run.failure is not None and run.failure.kind != "raised":
+        return run.stage in cause.breaks
+    package, fault = cause.id.split("/")
+    if fault == "too-old" and asks_for(package, cause_of(failure, facts)):
+        return True
     if not is_about_files(cause):
         return False
     # Whoever dies without a stack has died of the broken files that this very stage loads.
     mute = run.failure is not None and run.failure.kind == "died" and not run.failure.modules
     installed = facts.packages.installed if facts.packages else {}
     subjects = {evidence.subject for evidence in cause.evidence}
+    if cause.id == UNMET:  # what is asked for is at fault, and not who asks for it
+        asked_for = cause.evidence[-1].subject
+        return points_at(run, installed.get(asked_for), asked_for) or names(
+            asked_for, cause_of(failure, facts)
+        )
     return any(points_at(run, installed.get(name), name) for name in subjects) or (
         mute and run.stage in cause.breaks
     )
@@ -182,10 +223,12 @@ def is_about_files(finding: Finding) -> bool:
 
 
 def with_symptoms(finding: Finding, symptoms: Sequence[Finding]) -> Finding:
-    """A finding with what it explains beneath it; one that was seen to bite is an error, and confirmed."""
+    """A finding with what it explains beneath it, and as grave; one that was seen to bite is confirmed."""
     broken = {*finding.breaks, *(stage for one in symptoms for stage in one.breaks)}
     breaks = tuple(stage for stage in get_args(Stage) if stage in broken)
-    whole = msgspec.structs.replace(finding, symptoms=tuple(symptoms), breaks=breaks)
+    seen = (finding, *(one for one in symptoms if one.id != PREDICTED))
+    severity = min((one.severity for one in seen), key=SEVERITIES.index)
+    whole = msgspec.structs.replace(finding, symptoms=tuple(symptoms), breaks=breaks, severity=severity)
     if not bites(whole):
         return whole
     return msgspec.structs.replace(whole, severity="error", confidence="confirmed")

@@ -40,6 +40,11 @@ def names(package: str, text: str) -> bool:
     return re.search(rf"(?<![\w-]){word}(?![\w-])", text) is not None
 
 
+def asks_for(package: str, text: str) -> bool:
+    """Does an error say that it requires a package? That is said of one too old as of one that is absent."""
+    return re.search(rf"\brequires? [`'\"]?{re.escape(package)}\b", text) is not None
+
+
 def first_cause(failure: Failure) -> str:
     """The first exception of a chain, or the signal and the place of a death: equal for equal causes."""
     kind, message = failure.chain[0] if failure.chain else ("", "")

@@ -8,16 +8,17 @@ from typing import Any
 import healthy
 import msgspec
 import pytest
-from healthy import SITE, but, died, facts, packages, raised, stage_run, trial
+from healthy import SITE, but, died, facts, hung, packages, raised, stage_run, trial
 from hypothesis import given
 from hypothesis import strategies as st
 
 from doctor import diagnosis
 from doctor.diagnosis import diagnose, fold, ordered, verdict
-from doctor.facts import Duplicate, Facts, FileCheck, FileFault, Gap, StageRun
+from doctor.facts import Duplicate, Facts, FileCheck, FileFault, Gap, Overlap, Shadow, StageRun
 from doctor.findings import CONFIDENCES, SEVERITIES, Evidence, Finding, Report, Subject
 from doctor.matrix.rows import load_rows
 from doctor.matrix.rules import rule_of
+from doctor.native import Dependency, Linkage, NativeLibrary
 from doctor.render import json_report
 from doctor.rules import Rule
 
@@ -139,6 +140,68 @@ def test_a_finding_of_the_stack_on_disk_explains_by_its_modules() -> None:
         packages=but(packages(), duplicates=(double,)), trial=trial(failed("import-peft", "in 'peft.utils'"))
     )
     assert tree(report(given)) == {"python/duplicate-metadata": ["peft/import-failed"]}
+
+
+def test_a_copy_before_the_package_accounts_for_what_is_found_of_it() -> None:
+    """The look at a package sees the files that an import would take."""
+    shadow = Shadow(module="bitsandbytes", path="/here/bitsandbytes/__init__.py", entry="working folder")
+    given = facts(
+        packages=but(packages(), shadows=(shadow,)),
+        bitsandbytes=but(healthy.FACTS.bitsandbytes, libraries=()),
+    )
+    assert tree(report(given)) == {"python/module-shadowed": ["bitsandbytes/native-library-missing"]}
+
+
+def test_a_fork_over_a_package_accounts_for_its_altered_files() -> None:
+    overlap = Overlap(package="peft", rival="peft-nightly", rival_is_there=True)
+    altered = FileFault(package="peft", version="0.21.2", altered=("peft/a.py",), altered_count=1)
+    given = facts(packages=but(packages(), overlaps=(overlap,)), files=files(altered, NUMPY_GONE))
+    assert tree(report(given)) == {
+        "python/files-missing-or-altered": [],
+        "python/packages-overlap": ["python/files-missing-or-altered"],
+    }
+
+
+def test_an_old_release_accounts_for_a_library_that_calls_it_absent() -> None:
+    said = "Using a `device_map` requires `accelerate`. You can install it with `pip install accelerate`"
+    runs = (failed("load-4bit", said), failed("sft-step", "`Trainer` requires `accelerate>=1.1.0`"))
+    given = report(facts(packages=packages(accelerate="1.0.0"), trial=trial(*runs)))
+    [found] = [one for one in given.findings if one.id == "accelerate/too-old"]
+    assert "smoke/stage-failed" in {symptom.id for symptom in found.symptoms}
+    assert "smoke/stage-failed" not in tree(given)
+
+
+def test_a_library_that_is_gone_is_told_once() -> None:
+    """Its package is not whole, and the loader finds it nowhere: one fault."""
+    gone = FileFault(
+        package="torch", version="2.13.0", missing=("torch/lib/libtorch_cpu.so",), missing_count=1
+    )
+    dependency = Dependency(name="libtorch_cpu.so", by="not found", asked_by="libtorch_python.so")
+    python = f"{SITE}/torch/lib/libtorch_python.so"
+    torch = NativeLibrary(package="torch", path=python, dependencies=(dependency,))
+    absent = facts(linkage=Linkage(libraries=(torch,)), trial="--quick", torch_runtime="--quick")
+    assert "system/library-missing" in tree(report(absent))
+    assert tree(report(but(absent, files=files(gone))))["python/files-missing-or-altered"] == [
+        "system/library-missing"
+    ]
+
+
+def test_who_asks_for_an_absent_package_is_not_at_fault() -> None:
+    """A failure in the asking package is no symptom of the requirement; one that names what is absent is."""
+    peft = but(packages().installed["peft"], requires=("tyro",))
+    others = failed("import-peft", "no such name", modules=("peft",))
+    ours = failed("import-peft", "No module named 'tyro'", modules=("peft",))
+    unmet, symptoms = "python/requirement-unsatisfied", ["peft/import-failed"]
+    assert tree(report(facts(packages=packages(peft=peft), trial=trial(others)))) == {
+        unmet: [],
+        "peft/import-failed": [],
+    }
+    assert tree(report(facts(packages=packages(peft=peft), trial=trial(ours)))) == {unmet: symptoms}
+
+
+def test_of_imports_that_hang_in_one_library_its_own_comes_first() -> None:
+    runs = [hung(stage, modules=("transformers", "peft")) for stage in ("import-transformers", "import-peft")]
+    assert tree(report(facts(trial=trial(*runs)))) == {"peft/import-hung": ["transformers/import-hung"]}
 
 
 def test_a_note_explains_nothing() -> None:
@@ -293,7 +356,7 @@ def test_an_empty_prefix_ignores_nothing() -> None:
 def test_rules_that_lack_a_fact_are_named_with_it() -> None:
     given = report(facts(gpus="NVML hangs", torch_runtime="left out"))
     lacking = [(one.id, one.missing) for one in given.not_judged]
-    assert ("torch/gpu-arch-missing", ("torch_runtime", "gpus")) in lacking
+    assert ("torch/gpu-arch-missing", ("gpus",)) in lacking
     assert ("torch/cpu-only-build", ("gpus",)) in lacking
     assert "bitsandbytes/native-library-missing" not in dict(lacking)
     assert given.gaps == (

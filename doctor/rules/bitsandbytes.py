@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from doctor.cures import install, reinstall, set_variable
+from doctor.cures import install, reinstall
 from doctor.facts import BitsandbytesBuild, BitsandbytesRuntime, Facts
 from doctor.findings import Evidence, Fix
 from doctor.matrix.platform import bitsandbytes_with
 from doctor.rules import Hit, rule
+from doctor.rules.linked import lacks_library, selection, unreadable_by
 from doctor.rules.packages import NATIVE, file_faults
-from doctor.versions import comparable
 
 BREAKS = ("import-bitsandbytes", "load-4bit", "qlora-step")
-CUDA_LIBRARY = re.compile(r"libbitsandbytes_cuda(\d{2,3})(?:_nocublaslt\w*)?\.")
+NOT_THERE = "is not there"  # the library that is selected is absent: a rule of its own speaks of that
 
 
 @rule(
@@ -23,7 +22,13 @@ CUDA_LIBRARY = re.compile(r"libbitsandbytes_cuda(\d{2,3})(?:_nocublaslt\w*)?\.")
     "error",
     needs=("bitsandbytes",),
     breaks=BREAKS,
-    symptoms=("Configured CUDA binary not found", "Configured ROCm binary not found"),
+    symptoms=(
+        "Configured CUDA binary not found",
+        "Configured ROCm binary not found",
+        "No compatible CUDA binary found at",
+        "Could not find the bitsandbytes CUDA binary",
+        "CUDA SETUP: Required library version not found",
+    ),
 )
 def native_library_missing(facts: Facts) -> Iterator[Hit]:
     """bitsandbytes has no native library to load
@@ -35,7 +40,7 @@ def native_library_missing(facts: Facts) -> Iterator[Hit]:
     """
     build = facts.bitsandbytes
     assert build is not None
-    if lacks_library(build):
+    if lacks_library(facts, build):
         runtime = facts.bitsandbytes_runtime
         wanted = build.expected or "libbitsandbytes for this device"
         none_at_all = not build.libraries
@@ -61,20 +66,6 @@ def library_cure(facts: Facts, build: BitsandbytesBuild) -> Fix:
     return install(facts, f"Upgrade bitsandbytes to {first} or newer", f"bitsandbytes>={first}")
 
 
-# From this release on the nearest library of the same CUDA major stands in for one that is not shipped.
-FIRST_WITH_FALLBACK = "0.50"
-
-
-def lacks_library(build: BitsandbytesBuild) -> bool:
-    """Is there no library that this release would take here? Slim images delete those they do not use."""
-    if not build.libraries or build.expected is None:
-        return not build.libraries
-    release, first = comparable(build.version), comparable(FIRST_WITH_FALLBACK)
-    if release and first and release >= first:
-        return lacks_major(build.libraries, build.expected)
-    return not any(name.split(".")[0].split("_nocublaslt")[0] == build.expected for name in build.libraries)
-
-
 def is_mocked(runtime: BitsandbytesRuntime | None) -> TypeGuard[BitsandbytesRuntime]:
     """Does an object that only raises errors stand in the library's place?"""
     return runtime is not None and runtime.library is None and "Mock" in runtime.handle
@@ -91,7 +82,7 @@ def native_library_not_loaded(facts: Facts) -> Iterator[Hit]:
     """
     build, runtime = facts.bitsandbytes, facts.bitsandbytes_runtime
     assert build and runtime
-    if is_mocked(runtime) and not lacks_library(build):
+    if is_mocked(runtime) and not lacks_library(facts, build) and not is_explained(facts):
         run = facts.trial.run_of("import-bitsandbytes") if facts.trial else None
         said = next((line for line in (run.noise if run else "").splitlines() if line.strip()), "nothing")
         on_gpu = bool(facts.torch_runtime and facts.torch_runtime.cuda_available)
@@ -106,15 +97,11 @@ def native_library_not_loaded(facts: Facts) -> Iterator[Hit]:
         )
 
 
-def lacks_major(libraries: tuple[str, ...], expected: str | None) -> bool:
-    """Is there no library of the CUDA major (or of the kind) that this torch wants?"""
-    if expected is None:
-        return False
-    wanted = re.search(r"cuda(\d+)$", expected)
-    if not wanted:
-        return not any(name.startswith(expected) for name in libraries)
-    majors = {match.group(1)[:2] for name in libraries if (match := CUDA_LIBRARY.match(name))}
-    return wanted.group(1)[:2] not in majors
+def is_explained(facts: Facts) -> bool:
+    """Do the files or the variable say why nothing is loaded? Rules of their own speak of that."""
+    library = facts.linkage.library_of("bitsandbytes") if facts.linkage else None
+    overridden = selection(facts) != selection(facts, by_itself=True)
+    return overridden or bool(library and (library.fault or library.missing))
 
 
 @rule(
@@ -134,6 +121,7 @@ def native_library_corrupt(facts: Facts) -> Iterator[Hit]:
     """
     build, fault = facts.bitsandbytes, file_faults(facts).get("bitsandbytes")
     assert build is not None
+    yield from unreadable(facts, build, (*fault.altered, *fault.missing) if fault else ())
     ill = [name for name in fault.altered if NATIVE.search(name)] if fault else []
     if fault and ill:
         cut = [name for name in ill if name in fault.truncated]
@@ -152,6 +140,19 @@ def native_library_corrupt(facts: Facts) -> Iterator[Hit]:
         )
 
 
+def unreadable(facts: Facts, build: BitsandbytesBuild, told: tuple[str, ...]) -> Iterator[Hit]:
+    """A hit for the selected library where no loader takes it; ``told``: those that RECORD tells of."""
+    library = facts.linkage.library_of("bitsandbytes") if facts.linkage else None
+    name = library.path.rpartition("/")[2] if library else ""
+    fault = unreadable_by(library) if library else ""
+    if fault not in ("", NOT_THERE) and not any(one.endswith(name) for one in told):
+        yield Hit(
+            title=f"{name} of bitsandbytes {build.version} {fault}",
+            evidence=(Evidence("bitsandbytes", f"{name} {fault}", "a library for this machine"),),
+            fixes=(reinstall(facts, "bitsandbytes", build.version),),
+        )
+
+
 @rule(
     "bitsandbytes/cpu-library-loaded",
     "error",
@@ -166,33 +167,13 @@ def cpu_library_loaded(facts: Facts) -> Iterator[Hit]:
 
     Fix: reinstall bitsandbytes for this torch.
     """
-    runtime, torch = facts.bitsandbytes_runtime, facts.torch_runtime
+    runtime, torch, build = facts.bitsandbytes_runtime, facts.torch_runtime, facts.bitsandbytes
     assert runtime and torch
+    if build and lacks_library(facts, build):
+        return  # releases up to 0.45 take it for want of another
     if torch.cuda_available and runtime.library and runtime.library.startswith("libbitsandbytes_cpu"):
         yield Hit(
             title=f"bitsandbytes {runtime.version} loaded {runtime.library} although torch sees a GPU",
             evidence=(Evidence("loaded", runtime.library, f"a library for CUDA {torch.cuda_version}"),),
             fixes=(reinstall(facts, "bitsandbytes"),),
-        )
-
-
-@rule("bitsandbytes/override-variable-wrong", "error", needs=("bitsandbytes", "torch"), breaks=BREAKS)
-def override_variable_wrong(facts: Facts) -> Iterator[Hit]:
-    """BNB_CUDA_VERSION names a library that is not there
-
-    Why: the variable bypasses bitsandbytes' own choice; nothing checks that the library exists or fits torch.
-
-    Fix: unset it.
-    """
-    build, torch = facts.bitsandbytes, facts.torch
-    assert build and torch
-    override, cuda = build.override, torch.cuda_version
-    shipped = override is not None and f"cuda{override}." in "".join(build.libraries)
-    if override and cuda and (not shipped or override[:2] != cuda[:2]):
-        versions = {match.group(1) for name in build.libraries if (match := CUDA_LIBRARY.match(name))}
-        have = ", ".join(sorted(versions))
-        yield Hit(
-            title=f"BNB_CUDA_VERSION={override} names no bitsandbytes library that suits CUDA {cuda}",
-            evidence=(Evidence("BNB_CUDA_VERSION", override, f"unset, or one of {have}"),),
-            fixes=(set_variable("Let bitsandbytes choose", "BNB_CUDA_VERSION", None),),
         )

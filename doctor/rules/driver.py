@@ -1,15 +1,37 @@
-"""Faults of the NVIDIA driver and of how the machine shows its GPUs."""
+"""Faults of the NVIDIA driver as it is installed: none, not loaded, of two versions, not made for the GPU."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.cures import set_variable
-from doctor.facts import DriverSigns, Facts
+from doctor.driver_cures import (
+    REBOOT,
+    install_driver,
+    on_host,
+    reload_modules,
+)
+from doctor.facts import Facts
 from doctor.findings import Evidence, Fix, Severity
 from doctor.rules import Hit, rule
+from doctor.rules.roots import TURING, root_of, why_unsupported
+from doctor.rules.witnesses import Witnesses, first_line, version_of
 
 SEE = ("see-gpu", "load-4bit", "qlora-step")
+
+
+def is_legacy(seen: Witnesses) -> bool:
+    """Are all NVIDIA GPUs on the bus older than Turing?"""
+    return bool(seen.device_ids) and max(seen.device_ids) < TURING
+
+
+def plural(count: int, what: str) -> str:
+    """A count and its noun: "1 NVIDIA GPU", "2 NVIDIA GPUs"."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def graded(seen: Witnesses) -> Severity:
+    """How grave a silent driver is: an error where a GPU waits for it, else a warning."""
+    return "error" if seen.gpu_is_here and not seen.torch_works else "warning"
 
 
 @rule(
@@ -17,159 +39,193 @@ SEE = ("see-gpu", "load-4bit", "qlora-step")
     "error",
     needs=("driver_signs",),
     breaks=SEE,
-    symptoms=(
-        "Driver/library version mismatch",
-        "system has unsupported display driver / cuda driver combination",
-    ),
+    symptoms=("Driver/library version mismatch", "driver/library version mismatch"),
 )
 def library_version_mismatch(facts: Facts) -> Iterator[Hit]:
     """The kernel module and the user-space driver are of two versions
 
     Why: the driver was upgraded while its kernel module stayed loaded, typically by unattended upgrades.
-    Nothing is wrong with what is installed.
+    Nothing is wrong with what is installed. In a container the libraries are those of the host at the time
+    when it was started, or those that an image brought with it.
 
-    Fix: reboot, or reload the kernel modules. Reinstalling the driver is tried in vain.
+    Fix: reboot, or reload the kernel modules; a container must be started anew after that.
+
+    Tried in vain: reinstalling the driver, torch or the CUDA toolkit.
+
+    References: https://github.com/canonical/ubuntu-server-documentation/pull/369
+    https://github.com/rocker-org/ml/issues/28 https://github.com/NVIDIA/nvidia-docker/issues/182
     """
-    signs = facts.driver_signs
-    assert signs is not None
-    said = [text for text in (signs.nvml_error, signs.smi_error) if "version mismatch" in text.lower()]
-    if is_mismatch(signs):
-        loaded = f"kernel module {signs.kernel_version}; " if signs.kernel_version else ""
-        yield Hit(
-            title="The loaded NVIDIA kernel module and the driver's libraries are of two versions",
-            evidence=(
-                Evidence("driver", loaded + (said or [signs.nvml_error])[0][:300], "one version of both"),
-            ),
-            fixes=(Fix("Reboot, or reload the nvidia kernel modules", (("sudo", "reboot"),), "system"),),
-        )
-
-
-@rule("driver/not-answering", "warning", needs=("driver_signs",), breaks=SEE)
-def not_answering(facts: Facts) -> Iterator[Hit]:
-    """A driver is there, or should be, and gives no answer
-
-    Why: the kernel module is not loaded, was built for another kernel, or the driver hangs. torch will see
-    no GPU.
-
-    Fix: look at what it said; on a machine that should have a GPU, reinstall the driver for this kernel.
-    """
-    signs = facts.driver_signs
-    assert signs is not None
-    container = facts.system.container if facts.system else None
-    mute = bool(signs.bus_gpus) and facts.driver is None and not is_absent(signs) and not container
-    witness, said = (
-        ("nvidia-smi", signs.smi_error) if signs.smi_error else ("NVML", mute and signs.nvml_error)
+    seen = Witnesses(facts)
+    signs = seen.signs
+    if root_of(facts) != "driver/library-version-mismatch":
+        return
+    library = next(filter(None, map(version_of, signs.libraries.values())), "")
+    said = next((text for text in (signs.nvml_error, signs.smi_error) if "mismatch" in text.lower()), "")
+    versions = (
+        f"kernel module {signs.kernel_version}; " if signs.kernel_version else "",
+        f"libraries {library}; " if library else "",
     )
-    if said and not is_mismatch(signs):
-        severity: Severity = "error" if signs.bus_gpus else "warning"
-        yield Hit(
-            title=f"{witness} gets no answer from an NVIDIA driver",
-            severity=severity,
-            confidence="confirmed" if signs.bus_gpus else "likely",
-            evidence=(Evidence(witness, said.splitlines()[0][:300], "an answer that names the GPUs"),),
-            fixes=(Fix("See why the kernel module does not answer", (("dmesg",),), "system"),),
-        )
-
-
-def is_absent(signs: DriverSigns) -> bool:
-    """Is there neither NVML's library nor a loaded module: no driver at all?"""
-    return signs.nvml_code == 12 and not signs.kernel_version
-
-
-def is_mismatch(signs: DriverSigns) -> bool:
-    """Did a witness say that kernel module and libraries are of two versions?"""
-    said = f"{signs.nvml_error} {signs.smi_error}".lower()
-    return "version mismatch" in said or signs.nvml_code == 18
+    reload = reload_modules(frozenset(signs.modules))
+    yield Hit(
+        title="The loaded NVIDIA kernel module and the driver's libraries are of two versions",
+        severity="warning" if seen.torch_works else "error",
+        evidence=(
+            Evidence(
+                "driver",
+                "".join(versions) + (said or signs.nvml_error or seen.cuda_words)[:300],
+                "one version of both",
+            ),
+        ),
+        fixes=(
+            on_host(facts, f"Reboot{', then start this container anew' * bool(seen.container)}", (REBOOT,)),
+            on_host(facts, "Stop what uses the GPU and reload the nvidia kernel modules", reload),
+        ),
+    )
 
 
 @rule("driver/not-installed", "error", needs=("driver_signs", "system"), breaks=SEE)
 def not_installed(facts: Facts) -> Iterator[Hit]:
     """An NVIDIA GPU is on the bus and no driver answers
 
-    Why: without the driver neither torch nor anything else can reach the GPU.
+    Why: without NVIDIA's driver neither torch nor anything else can compute on the GPU. The driver nouveau,
+    which comes with Linux, draws a screen and knows no CUDA.
 
-    Fix: install the distribution's NVIDIA driver and reboot.
+    Fix: install the distribution's NVIDIA driver, which keeps nouveau from loading, and reboot.
     """
-    assert facts.driver_signs and facts.system
-    bus = facts.driver_signs.bus_gpus
-    silent = facts.driver is None and not facts.driver_signs.smi_error and is_absent(facts.driver_signs)
-    if bus and silent and facts.system.container is None:
-        yield Hit(
-            title=f"{bus} NVIDIA GPU on the bus, and no NVIDIA driver is installed",
-            evidence=(
-                Evidence("driver", facts.driver_signs.nvml_error, "libnvidia-ml.so.1 and a loaded module"),
+    seen = Witnesses(facts)
+    if root_of(facts) != "driver/not-installed":
+        return
+    gpus = plural(seen.gpus_on_bus, "NVIDIA GPU")
+    nouveau = any(one.kernel_driver == "nouveau" for one in seen.bus) or "nouveau" in seen.signs.modules
+    driven = (Evidence("kernel", "the GPU is driven by nouveau", "NVIDIA's kernel module"),)
+    yield Hit(
+        title=f"{gpus} on the bus, and no NVIDIA driver is installed"
+        + (": nouveau, which has no CUDA, drives it" if nouveau else ""),
+        evidence=(
+            Evidence("driver", seen.signs.nvml_error, "libnvidia-ml.so.1 and a loaded module"),
+            *(driven if nouveau else ()),
+        ),
+        fixes=(install_driver(facts, is_legacy(seen)),),
+    )
+
+
+@rule("driver/bound-to-vfio", "error", needs=("driver_signs",), breaks=SEE)
+def bound_to_vfio(facts: Facts) -> Iterator[Hit]:
+    """The GPU is set aside for virtual machines
+
+    Why: the kernel driver vfio-pci holds the device for a guest, so NVIDIA's driver cannot take it here. The
+    guest that it is handed to can train.
+
+    Fix: train in that guest; or take the device away from vfio-pci (a line "options vfio-pci ids=" in
+    /etc/modprobe.d, or "vfio-pci.ids=" among the kernel's options), install NVIDIA's driver and reboot.
+
+    References: https://docs.kernel.org/driver-api/vfio.html
+    """
+    seen = Witnesses(facts)
+    if root_of(facts) != "driver/bound-to-vfio":
+        return
+    yield Hit(
+        title=f"{plural(len(seen.bus), 'NVIDIA GPU')} on the bus, held by vfio-pci for a virtual machine",
+        evidence=tuple(Evidence(one.address, "kernel driver vfio-pci", "nvidia") for one in seen.bus[:4]),
+        fixes=(
+            Fix("Train inside the virtual machine that has the GPU", scope="system"),
+            Fix(
+                "Find where vfio-pci is told to take it, remove that line, and reboot",
+                (("grep", "-rn", "vfio", "/etc/modprobe.d", "/proc/cmdline"), REBOOT),
+                "system",
             ),
-            fixes=(Fix("Install the NVIDIA driver of your distribution and reboot", scope="system"),),
-        )
+        ),
+    )
 
 
-@rule("gpu/none-visible-in-container", "error", needs=("driver_signs", "system"), breaks=SEE)
-def none_visible_in_container(facts: Facts) -> Iterator[Hit]:
-    """The machine has a GPU and this container was started without it
+@rule(
+    "driver/module-not-loaded",
+    "error",
+    needs=("driver_signs",),
+    breaks=SEE,
+    symptoms=("couldn't communicate with the NVIDIA driver", "Driver Not Loaded"),
+)
+def module_not_loaded(facts: Facts) -> Iterator[Hit]:
+    """The driver's libraries are installed and its kernel module is not loaded
 
-    Why: a container sees GPUs only when it is told to, and when the container toolkit is installed on the
-    host.
+    Why: the module was not built for the kernel that runs, typically after a kernel update; or Secure Boot
+    refuses it because its signature is not enrolled; or nouveau holds the GPU.
 
-    Fix: start it with --gpus all (docker), --device nvidia.com/gpu=all (podman), or ask for nvidia.com/gpu
-    in the pod's limits (Kubernetes).
+    Fix: load it by hand, its refusal names the cause: "not found" asks for the module to be built for this
+    kernel, "Key was rejected" for its key to be enrolled in the firmware.
+
+    References: https://github.com/hhfeuer/nvhda/issues/8 https://github.com/lcp/mokutil/issues/61
     """
-    assert facts.driver_signs and facts.system
-    if facts.driver_signs.bus_gpus and facts.driver is None and facts.system.container:
-        engine = facts.system.container
-        flag = {
-            "podman": "podman run --device nvidia.com/gpu=all",
-            "kubernetes": "limits: nvidia.com/gpu: 1 in the pod's specification",
-        }.get(engine, "docker run --gpus all")
-        yield Hit(
-            title=f"This {engine} container was started without the machine's GPU",
-            confidence="likely",
-            evidence=(
-                Evidence("bus", f"{facts.driver_signs.bus_gpus} NVIDIA GPU"),
-                Evidence(
-                    "driver",
-                    facts.driver_signs.nvml_error or "does not answer",
-                    "the host's driver, passed in",
-                ),
-            ),
-            fixes=(Fix(f"Start the container with the GPU: {flag}", scope="system"),),
-        )
+    seen = Witnesses(facts)
+    if root_of(facts) != "driver/module-not-loaded":
+        return
+    said = first_line(seen.signs.nvml_error or seen.signs.smi_error)
+    nouveau = "nouveau" in seen.signs.modules or seen.is_bound_to("nouveau")
+    loaded = "nouveau is loaded in its place" if nouveau else "nvidia is not among the loaded modules"
+    load = (("sudo", "modprobe", "nvidia"),)
+    build = (("mokutil", "--sb-state"), ("sudo", "dkms", "autoinstall"), REBOOT)
+    yield Hit(
+        title="The NVIDIA driver is installed and its kernel module is not loaded",
+        severity=graded(seen),
+        confidence="confirmed" if seen.gpus_on_bus else "likely",
+        evidence=(
+            Evidence("kernel", loaded, "nvidia"),
+            Evidence("driver", said or "libraries without a module", "an answer"),
+        ),
+        fixes=(
+            Fix("Load the module, and read its refusal", load, "system"),
+            Fix("See whether Secure Boot is on, and build the module for this kernel", build, "system"),
+        ),
+    )
 
 
-@rule("gpu/hidden-by-environment", "error", needs=("environment", "gpus"), breaks=SEE)
-def hidden_by_environment(facts: Facts) -> Iterator[Hit]:
-    """CUDA_VISIBLE_DEVICES hides every GPU
+@rule(
+    "driver/gpu-not-supported",
+    "error",
+    needs=("driver_signs",),
+    breaks=SEE,
+    symptoms=("No devices were found",),
+)
+def gpu_not_supported(facts: Facts) -> Iterator[Hit]:
+    """The loaded driver is not made for the GPU on the bus
 
-    Why: CUDA shows a program only the devices that the variable names; an empty value or -1 names none.
+    Why: Blackwell GPUs are driven by NVIDIA's open kernel modules alone, GPUs before Turing by the
+    proprietary ones alone, and after branch 580 no driver knows Maxwell, Pascal and Volta. The driver runs
+    and shows no GPU.
 
-    Fix: unset it.
+    Fix: install the kind or the branch that drives it.
+
+    References: https://github.com/NVIDIA/open-gpu-kernel-modules/issues/872
+    https://github.com/NixOS/nixos-hardware/issues/1880
+    https://archlinux.org/news/nvidia-590-driver-drops-pascal-support-main-packages-switch-to-open-kernel-modules/
     """
-    assert facts.environment is not None and facts.gpus is not None
-    value = facts.environment.get("CUDA_VISIBLE_DEVICES")
-    if hides_all(value) and facts.gpus:
-        yield Hit(
-            title=f"CUDA_VISIBLE_DEVICES is {value!r}, which hides all {len(facts.gpus)} GPUs",
-            evidence=(Evidence("CUDA_VISIBLE_DEVICES", repr(value), "unset, or the index of a GPU"),),
-            fixes=(set_variable("Let CUDA see the GPUs", "CUDA_VISIBLE_DEVICES", None),),
-        )
-
-
-def hides_all(value: str | None) -> bool:
-    """Does a value of CUDA_VISIBLE_DEVICES name no device at all?"""
-    return value is not None and value.strip() in ("", "-1", "none", "NoDevFiles")
-
-
-@rule("driver/witnesses-disagree", "note", needs=("driver",))
-def witnesses_disagree(facts: Facts) -> Iterator[Hit]:
-    """NVML and nvidia-smi name two driver versions
-
-    Why: one of the two comes from another installation, for example a container image that brought its own.
-
-    Fix: use the host's nvidia-smi and remove the other.
-    """
-    assert facts.driver is not None
-    if facts.driver.disagreement:
-        said = ", ".join(f"{name} says {version}" for name, version in facts.driver.disagreement.items())
-        yield Hit(
-            title="Two witnesses name two versions of the NVIDIA driver",
-            evidence=(Evidence("driver", said, "one version"),),
-        )
+    seen = Witnesses(facts)
+    if root_of(facts) != "driver/gpu-not-supported":
+        return
+    loaded = seen.signs.kernel_version
+    title, wanted, cure = {
+        "too new": (
+            f"NVIDIA's driver {loaded} no longer drives this GPU, whose last branch is 580",
+            "580 or older",
+            "Install driver branch 580",
+        ),
+        "open": (
+            f"NVIDIA's open kernel module {loaded} is loaded, which drives no GPU before Turing",
+            "the proprietary module",
+            "Install the proprietary kernel module of driver branch 580",
+        ),
+        "proprietary": (
+            f"NVIDIA's proprietary kernel module {loaded} is loaded, which drives no Blackwell GPU",
+            "the open module",
+            "Install the open kernel modules (packages with -open in their name)",
+        ),
+    }[why_unsupported(seen)]
+    yield Hit(
+        title=title,
+        confidence="likely",
+        evidence=(
+            Evidence("kernel module", f"{seen.signs.kernel_flavor} {loaded}".strip(), wanted),
+            *(Evidence(one.address, f"device {one.device}") for one in seen.bus[:4]),
+        ),
+        fixes=(Fix(f"{cure}, and reboot", scope="system"),),
+    )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from doctor.cures import reinstall
+from doctor.cures import reinstall, uninstall
 from doctor.facts import Facts
 from doctor.failures import in_words, owner_of
-from doctor.findings import Evidence
+from doctor.findings import Evidence, Fix
 from doctor.rules import Hit, rule
 from doctor.stack import STACK
+
+FLASH = "flash-attn"  # of no fine-tune a part, and taken by transformers wherever it is installed
 
 
 def failed(facts: Facts, library: str, kind: str, title: str) -> Iterator[Hit]:
@@ -27,8 +29,15 @@ def failed(facts: Facts, library: str, kind: str, title: str) -> Iterator[Hit]:
     yield Hit(
         title=f"{title.format(named)}: {words[:300]}",
         evidence=(Evidence(library, words, "an import that ends well"), *where),
-        fixes=(reinstall(facts, innermost or library),),
+        fixes=(way_out(facts, library, innermost),),
     )
+
+
+def way_out(facts: Facts, library: str, innermost: str | None) -> Fix:
+    """Lay down anew the package in whose code it happened; what training can do without is taken away."""
+    if library in STACK:
+        return reinstall(facts, innermost or library)
+    return uninstall(facts, f"Uninstall {library}: PyTorch's own attention takes its place", library)
 
 
 def import_failed(library: str, facts: Facts) -> Iterator[Hit]:
@@ -66,7 +75,7 @@ def import_hung(library: str, facts: Facts) -> Iterator[Hit]:
     yield from failed(facts, library, "hung", "Importing {} hangs")
 
 
-for _library in STACK:
+for _library in (*STACK, FLASH):
     for _judge in (import_failed, import_crashed, import_hung):
         _of_library = partial(_judge, _library)
         _of_library.__doc__ = _judge.__doc__

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from doctor.cures import install, reinstall
+from doctor.cures import install, reinstall, uninstall
 from doctor.facts import Duplicate, Facts, FileFault, Packages
 from doctor.findings import Evidence, Fix
 from doctor.rules import Hit, rule
@@ -138,6 +138,69 @@ def metadata_unreadable(facts: Facts) -> Iterator[Hit]:
             severity="warning",
             evidence=(Evidence(name, "no dist-info", "the metadata of an installed package"),),
             fixes=(install(facts, f"Install {name}", name),),
+        )
+
+
+@rule("python/editable-source-gone", "error", needs=("packages",))
+def editable_source_gone(facts: Facts) -> Iterator[Hit]:
+    """A package was installed from a folder that is no longer there
+
+    Why: an editable install (pip install -e) holds no code, only the path of its sources. Once that folder
+    was moved or deleted, pip still calls the package installed and no import finds it.
+
+    Fix: install it again, from the folder's new place or from the index.
+
+    References:
+    https://setuptools.pypa.io/en/latest/userguide/development_mode.html
+    """
+    assert facts.packages is not None
+    for package in facts.packages.installed.values():
+        if package.source_gone:
+            folder = package.origin.removeprefix("file://")
+            yield Hit(
+                title=f"{package.name} {package.version} was installed from {folder}, which is gone",
+                severity="error" if package.name in required_by_stack(facts.packages) else "warning",
+                evidence=(Evidence(package.name, f"no folder {folder}", "the folder of its sources"),),
+                fixes=(reinstall(facts, package.name),),
+            )
+
+
+@rule("python/packages-overlap", "warning", needs=("packages",))
+def packages_overlap(facts: Facts) -> Iterator[Hit]:
+    """Two packages hold the same files
+
+    Why: a fork under another name, as bitsandbytes-windows is, puts its files into the original's folder.
+    Whichever was installed last has overwritten the other, and pip sees nothing wrong. To uninstall one
+    deletes files of the other.
+
+    Fix: uninstall the fork, then lay the original down anew.
+
+    References:
+    https://pypi.org/project/bitsandbytes-windows/
+    """
+    assert facts.packages is not None
+    for one in facts.packages.overlaps:
+        ours, theirs = (f"{name} {facts.version_of(name) or ''}".strip() for name in (one.package, one.rival))
+        away, again = uninstall(facts, "", one.rival), reinstall(facts, one.package)
+        yield Hit(
+            title=f"{theirs} was installed over {ours}"
+            if one.rival_is_there
+            else f"{theirs} holds the same files as {ours}",
+            severity="error" if one.rival_is_there else None,
+            evidence=(
+                Evidence(
+                    one.package, f"its files are those of {theirs}" if one.rival_is_there else ours, ours
+                ),
+                Evidence(one.rival, theirs, "not installed"),
+            ),
+            fixes=(
+                Fix(
+                    f"Uninstall {one.rival} and reinstall {one.package}",
+                    (*away.commands, *again.commands),
+                    again.scope,
+                    again.verified,
+                ),
+            ),
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 
 from doctor.cures import set_variable
@@ -99,30 +100,62 @@ def shadow_hit(facts: Facts, shadow: Shadow) -> Hit:
 def path_pollution(facts: Facts) -> Iterator[Hit]:
     """PYTHONPATH or the user site brings in foreign packages
 
-    Why: folders on PYTHONPATH, and packages under ~/.local, come before the environment's own. What is
-    imported is then not what is installed here, and reinstalling here changes nothing.
+    Why: folders on PYTHONPATH, and packages under ~/.local, come before the environment's own or beside them.
+    What is imported is then not what is installed here, and reinstalling here changes nothing.
 
     Fix: unset PYTHONPATH, or set PYTHONNOUSERSITE=1.
     """
-    assert facts.packages is not None
     for entry, fix in (("PYTHONPATH", ("PYTHONPATH", None)), ("user site", ("PYTHONNOUSERSITE", "1"))):
-        hidden = [shadow for shadow in facts.packages.shadows if shadow.entry == entry]
-        owners = list(dict.fromkeys(owner_of(facts, shadow.module) or shadow.module for shadow in hidden))
-        if hidden:
-            of_stack = [name for name in owners if name in STACK]
-            named = ", ".join((of_stack or owners)[:3]) + (" and others" if len(owners) > 3 else "")
-            yield Hit(
-                title=f"The {entry} brings in {named} in place of the target's own",
-                # What lies beside a stack that lives there as a whole does no harm.
-                severity=None if of_stack or entry == "PYTHONPATH" else "note",
-                evidence=tuple(
-                    Evidence(name, shadow.path, "the package that is installed in the target")
-                    for name, shadow in zip(owners[:5], hidden, strict=False)
-                ),
-                fixes=(set_variable(f"Leave the {entry} out", *fix),)
-                if of_stack or entry == "PYTHONPATH"
-                else (),
-            )
+        yield from foreign_hit(facts, entry, set_variable(f"Leave the {entry} out", *fix))
+
+
+def foreign_hit(facts: Facts, entry: str, fix: Fix) -> Iterator[Hit]:
+    """What one of the two brings in: in place of an installed package, or with an error of its own."""
+    hidden, failing = hidden_by(facts, entry), failing_in(facts, entry)
+    owners = list(dict.fromkeys((*hidden, *failing)))
+    # What lies beside a stack that lives there as a whole does no harm.
+    harmful = failing or entry == "PYTHONPATH" or any(name in STACK for name in owners)
+    if owners:
+        named = ", ".join(([name for name in owners if name in STACK] or owners)[:3])
+        named += " and others" if len(owners) > 3 else ""
+        yield Hit(
+            title=f"The {entry} brings in {named} in place of the target's own"
+            if hidden
+            else f"The {entry} brings in {named}, which cannot be imported",
+            severity=None if harmful else "note",
+            evidence=tuple(
+                Evidence(name, path, "the package that is installed in the target" if hidden else "")
+                for name, path in list((hidden | failing).items())[:5]
+            ),
+            fixes=(fix,) if harmful else (),
+        )
+
+
+def hidden_by(facts: Facts, entry: str) -> dict[str, str]:
+    """Packages that files of one entry stand before, each with such a file."""
+    shadows = [one for one in (facts.packages.shadows if facts.packages else ()) if one.entry == entry]
+    return {owner_of(facts, one.module) or one.module: one.path for one in reversed(shadows)}
+
+
+def failing_in(facts: Facts, entry: str) -> dict[str, str]:
+    """Packages below one entry in whose own code a stage failed, each with the place."""
+    places = [run.failure.frames[-1] for run in failed_runs(facts) if run.failure and run.failure.frames]
+    found = {}
+    for folder in folders_of(facts, entry):
+        for place in places:
+            if place.startswith(folder + os.sep):
+                module = re.split(r"[/\\.]", place[len(folder) + 1 :], maxsplit=1)[0]
+                found[owner_of(facts, module) or module] = place
+    return found
+
+
+def folders_of(facts: Facts, entry: str) -> list[str]:
+    """The folders of PYTHONPATH, or that of the user site."""
+    if entry == "PYTHONPATH":
+        stated = (facts.environment or {}).get("PYTHONPATH", "")
+        return [os.path.normpath(folder) for folder in stated.split(os.pathsep) if os.path.isabs(folder)]
+    user_site = facts.interpreter.user_site if facts.interpreter else None
+    return [user_site] if user_site else []
 
 
 @rule(

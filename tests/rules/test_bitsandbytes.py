@@ -10,9 +10,10 @@ from healthy import LIBRARIES, PYTHON, but, stage_run, trial
 
 from doctor.facts import Facts, FileCheck, FileFault, Proof, TorchBuild
 from doctor.findings import Severity
-from doctor.rules.bitsandbytes import lacks_major
+from doctor.native import NativeLibrary
 
 from .judging import case, check, facts, findings, ids
+from .linkages import bnb_library, linkage, needed
 
 BUILD, RUNTIME = healthy.FACTS.bitsandbytes, healthy.FACTS.bitsandbytes_runtime
 TORCH_RUNTIME, TORCH = healthy.FACTS.torch_runtime, healthy.FACTS.torch
@@ -70,6 +71,39 @@ HITS = {
         seen=("libbitsandbytes_cpu.so: shorter than recorded",),
         command=REINSTALL,
     ),
+    "a library for another machine": case(
+        CORRUPT,
+        "error",
+        facts(
+            bitsandbytes_runtime=MOCK,
+            linkage=linkage(NativeLibrary(package="bitsandbytes", path=CUDA, fault="is for aarch64")),
+        ),
+        "libbitsandbytes_cuda130.so of bitsandbytes 0.50.2 is for aarch64",
+        seen=("a library for this machine",),
+        command=REINSTALL,
+    ),
+    "a library whose names are rubbish": case(
+        CORRUPT,
+        "error",
+        facts(
+            bitsandbytes_runtime=MOCK,
+            linkage=linkage(
+                bnb_library(needed("\udcff\udcfe\x01", "", asked_by="libbitsandbytes_cuda130.so"))
+            ),
+        ),
+        "libbitsandbytes_cuda130.so of bitsandbytes 0.50.2 names libraries that cannot be, and is damaged",
+        command=REINSTALL,
+    ),
+    "the CPU's stands in": case(
+        MISSING,
+        "error",
+        facts(
+            packages=healthy.packages(bitsandbytes="0.45.5"),
+            bitsandbytes=but(BUILD, version="0.45.5", libraries=(LIBRARIES[0],)),
+            bitsandbytes_runtime=but(RUNTIME, version="0.45.5", library=LIBRARIES[0]),
+        ),
+        "bitsandbytes 0.45.5 has no native library to load: libbitsandbytes_cuda130 is not there",
+    ),
     "another size": case(
         CORRUPT,
         "error",
@@ -97,14 +131,6 @@ HITS = {
         "native libraries and loads none",
         seen=("libcudart.so.13: no",),
     ),
-    "a variable that names no library": case(
-        "bitsandbytes/override-variable-wrong",
-        "error",
-        facts(bitsandbytes=but(BUILD, override="118")),
-        "BNB_CUDA_VERSION=118",
-        seen=("unset, or one of 126, 130",),
-        command="unset BNB_CUDA_VERSION",
-    ),
 }
 
 MISSES = {
@@ -125,11 +151,6 @@ MISSES = {
         torch_runtime=but(TORCH_RUNTIME, cuda_available=False),
         bitsandbytes_runtime=but(RUNTIME, library="libbitsandbytes_cpu.so"),
     ),
-    "a variable that names a library": facts(bitsandbytes=but(BUILD, override="130")),
-    "a variable beside a CPU build": facts(
-        torch=but(TORCH, cuda_version=None),
-        bitsandbytes=but(BUILD, override="118", expected="libbitsandbytes_cpu"),
-    ),
 }
 
 
@@ -140,24 +161,7 @@ def test_hit(name: str) -> None:
 
 @pytest.mark.parametrize("name", MISSES)
 def test_near_miss(name: str) -> None:
-    assert ids(MISSES[name]) == []
-
-
-@pytest.mark.parametrize(
-    ("libraries", "expected", "lacks"),
-    [
-        (LIBRARIES, "libbitsandbytes_cuda130", False),
-        (LIBRARIES, "libbitsandbytes_cuda121", False),
-        (LIBRARIES, "libbitsandbytes_cuda118", True),
-        (["libbitsandbytes_cuda118_nocublaslt.so"], "libbitsandbytes_cuda118", False),
-        (["libbitsandbytes_cuda126.dll"], "libbitsandbytes_cuda124", False),
-        (["libbitsandbytes_cpu.dylib"], "libbitsandbytes_cpu", False),
-        (["libbitsandbytes_cuda126.so"], "libbitsandbytes_cpu", True),
-        ([], None, False),
-    ],
-)
-def test_a_library_of_the_same_major_will_do(libraries: list[str], expected: str | None, lacks: bool) -> None:
-    assert lacks_major(tuple(libraries), expected) is lacks
+    assert [id for id in ids(MISSES[name]) if id.startswith("bitsandbytes/")] == []
 
 
 def spoken_of(given: Facts, word: str, severity: Severity = "error") -> bool:
@@ -183,10 +187,6 @@ def test_a_library_that_is_there_and_does_not_load() -> None:
     ran = Proof(name="native-library-ran", holds=False, seen="none", wanted="a native library")
     given = facts(bitsandbytes_runtime=MOCK, trial=trial(stage_run("load-4bit", proofs=(ran,))))
     assert spoken_of(given, "bitsandbytes")
-
-
-def test_a_variable_that_names_a_library_of_another_cuda() -> None:
-    assert ids(facts(bitsandbytes=but(BUILD, override="126", expected="libbitsandbytes_cuda130"))) != []
 
 
 def test_files_of_which_nothing_is_known_leave_the_library_unjudged() -> None:

@@ -76,6 +76,20 @@ HITS = {
         )
         for library, severity in SEVERITIES.items()
     },
+    **{
+        f"flash-attn {verb}": case(
+            f"flash-attn/import-{fault}",
+            "error",
+            facts(packages=packages(**{"flash-attn": "2.8.3"}), trial=trial(run)),
+            "flash-attn 2.8.3",
+            command=f"{PYTHON} -m pip uninstall -y flash-attn",
+        )
+        for verb, fault, run in (
+            ("raises", "failed", raised("import-flash-attn", "no such name")),
+            ("dies", "crashed", died("import-flash-attn", "SIGSEGV", modules=("flash_attn",))),
+            ("hangs", "hung", hung("import-flash-attn")),
+        )
+    },
     "several are absent": case(
         "python/stack-missing",
         "error",

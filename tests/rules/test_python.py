@@ -8,7 +8,7 @@ import healthy
 import pytest
 from healthy import PYTHON, SITE, but, packages, raised, trial
 
-from doctor.facts import Duplicate, Facts, FileCheck, FileFault, Gap, Package, Shadow
+from doctor.facts import Duplicate, Facts, FileCheck, FileFault, Gap, Overlap, Package, Shadow
 from doctor.rules.packages import newest
 from doctor.rules.requirements import marker_environment
 
@@ -52,6 +52,21 @@ def twice(*versions: str) -> Facts:
     return holding(duplicates=(Duplicate(package="peft", versions=versions, locations=locations),))
 
 
+def editable(name: str) -> Facts:
+    """A package whose checkout is gone."""
+    package = but(packages().installed["peft"], name=name, editable=True, origin=f"file:///src/{name}")
+    modules = package.modules if name == "peft" else ()
+    return facts(packages=packages(**{name: but(package, source_gone=True, modules=modules)}))
+
+
+def forked(*, rival_is_there: bool) -> Facts:
+    name = "bitsandbytes-windows"
+    overlap = Overlap(package="bitsandbytes", rival=name, rival_is_there=rival_is_there)
+    return facts(packages=but(packages(**{name: "0.37.5"}), overlaps=(overlap,)))
+
+
+USER_SITE = "/home/ann/.local/lib/python3.11/site-packages"
+IN_WANDB = f"{USER_SITE}/wandb/__init__.py:1 in <module>"
 MODULE, LIBRARY = "peft/model.py", "torch/lib/libtorch.so"
 
 
@@ -194,6 +209,56 @@ HITS = {
         "note",
         shadow("numpy", "/home/ann/.local/lib/numpy/__init__.py", "user site"),
         "The user site brings in numpy",
+    ),
+    "a broken package of the user site": case(
+        POLLUTED,
+        "warning",
+        facts(
+            interpreter=but(INTERPRETER, user_site=USER_SITE),
+            trial=trial(raised("import-trl", "no", frames=(f"{SITE}/trl/a.py:1 in f", IN_WANDB))),
+        ),
+        "The user site brings in wandb, which cannot be imported",
+        seen=(IN_WANDB,),
+        command="export PYTHONNOUSERSITE=1",
+        beside=("trl/import-failed",),
+    ),
+    "a broken file on PYTHONPATH": case(
+        POLLUTED,
+        "warning",
+        facts(
+            environment={"PYTHONPATH": "relative:/old/lib/"},
+            trial=trial(raised("import-trl", "no", frames=("/old/lib/attrs.py:1 in <module>",))),
+        ),
+        "The PYTHONPATH brings in attrs, which cannot be imported",
+        command="unset PYTHONPATH",
+        beside=("trl/import-failed",),
+    ),
+    "sources that were moved": case(
+        "python/editable-source-gone",
+        "error",
+        editable("peft"),
+        "peft 0.21.2 was installed from /src/peft, which is gone",
+        command="pip install --force-reinstall",
+    ),
+    "sources of no library": case(
+        "python/editable-source-gone",
+        "warning",
+        editable("my-scripts"),
+        "my-scripts 0.21.2 was installed from /src/my-scripts",
+    ),
+    "a fork over the original": case(
+        "python/packages-overlap",
+        "error",
+        forked(rival_is_there=True),
+        "bitsandbytes-windows 0.37.5 was installed over bitsandbytes 0.50.2",
+        command="pip uninstall -y bitsandbytes-windows",
+    ),
+    "a fork beneath the original": case(
+        "python/packages-overlap",
+        "warning",
+        forked(rival_is_there=False),
+        "bitsandbytes-windows 0.37.5 holds the same files as bitsandbytes 0.50.2",
+        command="pip install --force-reinstall --no-deps bitsandbytes==0.50.2",
     ),
     "docstrings stripped": case(
         "python/docstrings-stripped",

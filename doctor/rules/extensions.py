@@ -1,0 +1,199 @@
+"""Extensions built against torch: for another torch, for another CUDA, or yet to be built here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.cures import install
+from doctor.facts import Facts, Toolkit
+from doctor.failures import failed_runs, failure_text
+from doctor.findings import Evidence, Fix, Severity
+from doctor.native import NativeLibrary
+from doctor.rules import Hit, rule
+from doctor.rules.linked import absent, torch_major, was_loaded
+
+# "…/flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: undefined symbol: _ZN3c104cuda9SetDeviceEi"
+OF_ANOTHER_TORCH = re.compile(r"([\w./+-]+\.so): undefined symbol: (_ZN?K?(?:3c10|2at|5torch)\w*)")
+CUDART = re.compile(r"libcudart\.so\.(\d+)")
+FLASH = "flash-attn"
+STACK_OWN = ("torch", "bitsandbytes")
+UNDEFINED = r"re:undefined symbol:? _ZN?K?(?:3c10|2at|5torch)"
+NO_CUDART = r"re:libcudart\.so\.\d[\d.]*: cannot open shared object file"
+
+
+def of_another_torch(facts: Facts, *, flash: bool) -> Iterator[Hit]:
+    """One hit for each extension that was built against another torch: a stage failed of it, or will."""
+    told = set()
+    for run in failed_runs(facts):
+        found = OF_ANOTHER_TORCH.search(failure_text(run))
+        name = found[1].rpartition("/")[2] if found else ""
+        if found and "/torch/lib/" not in found[1] and name not in told:
+            told.add(name)
+            if name.startswith("flash_attn") is flash:
+                yield abi_hit(facts, name, found[2], "error", (run.stage,))
+    for library in facts.linkage.libraries if facts.linkage else ():
+        name = library.path.rpartition("/")[2]
+        if library.undefined and name not in told and not was_loaded(facts, library.package):
+            told.add(name)
+            if (library.package == FLASH) is flash:
+                yield abi_hit(facts, name, library.undefined[0], "warning", ())
+
+
+def abi_hit(facts: Facts, name: str, symbol: str, severity: Severity, breaks: tuple[str, ...]) -> Hit:
+    """A hit for one extension: where no stage has failed of it yet, a warning."""
+    torch = facts.version_of("torch") or "the installed one"
+    return Hit(
+        title=f"{name} was built for another torch than {torch}",
+        severity=severity,
+        breaks=breaks,
+        evidence=(
+            Evidence(name, f"undefined symbol {symbol[:60]}", f"built for torch {torch}"),
+            Evidence("torch", torch),
+        ),
+        fixes=(rebuilt(facts),) if name.startswith("flash_attn") else (),
+    )
+
+
+def rebuilt(facts: Facts) -> Fix:
+    """Build flash-attn here, against the torch that is installed."""
+    options = ("--no-build-isolation", "--no-cache-dir")
+    return install(facts, "Build flash-attn for this torch", FLASH, again=True, options=options)
+
+
+@rule("flash-attn/torch-abi-mismatch", "error", needs=("packages",), symptoms=(UNDEFINED,))
+def flash_abi_mismatch(facts: Facts) -> Iterator[Hit]:
+    """flash-attn was built for another torch, or for the other C++ ABI
+
+    Why: its library calls C++ functions of torch by names in which types and ABI are spelt out. A wheel for
+    another minor release of torch, or with the other of the two string types, asks for names that are not
+    there.
+
+    Fix: take the wheel whose name says this torch, CUDA and cxx11abi, or build it here.
+
+    References: https://github.com/Dao-AILab/flash-attention/issues/975
+    https://github.com/Dao-AILab/flash-attention/issues/1644
+    """
+    yield from of_another_torch(facts, flash=True)
+
+
+@rule("extension/torch-abi-mismatch", "error", needs=("packages",), symptoms=(UNDEFINED,))
+def extension_abi_mismatch(facts: Facts) -> Iterator[Hit]:
+    """An extension was built for another torch
+
+    Why: it calls C++ functions of torch by names in which their types are spelt out; another release of
+    torch has other names.
+
+    Fix: install the release that was built for this torch, or build it anew.
+    """
+    yield from of_another_torch(facts, flash=False)
+
+
+def of_another_cuda(facts: Facts, *, flash: bool) -> Iterator[Hit]:
+    """One hit for each extension that is linked to the CUDA runtime of another major than torch's."""
+    major = torch_major(facts)
+    for library in facts.linkage.libraries if facts.linkage and major else ():
+        wanted = cudart_of(library)
+        foreign = wanted and wanted != major and library.package not in STACK_OWN
+        if not foreign or (library.package == FLASH) is not flash or was_loaded(facts, library.package):
+            continue
+        torch = facts.version_of("torch") or ""
+        yield Hit(
+            title=f"{library.package} is linked to CUDA {wanted}, and torch {torch} brings CUDA {major}",
+            evidence=(
+                Evidence(library.package, f"libcudart.so.{wanted} is not found", f"built for CUDA {major}"),
+                Evidence("torch", torch),
+            ),
+            fixes=(rebuilt(facts),) if flash else (),
+        )
+
+
+def cudart_of(library: NativeLibrary) -> int | None:
+    """The major of the CUDA runtime that a library misses, None where it misses none."""
+    found = [match for one in absent(library) if (match := CUDART.match(one.name))]
+    return int(found[0][1]) if found else None
+
+
+@rule("flash-attn/cuda-major-mismatch", "warning", needs=("linkage", "torch"), symptoms=(NO_CUDART,))
+def flash_cuda_mismatch(facts: Facts) -> Iterator[Hit]:
+    """flash-attn was built for another CUDA major than torch's
+
+    Why: its library names the CUDA runtime of its own major, which this torch does not bring. It fails where
+    attn_implementation="flash_attention_2" is asked for, and some releases of transformers import it at
+    once.
+
+    Fix: take the wheel for torch's CUDA, or build it here; sdpa needs no flash-attn.
+
+    References: https://github.com/Dao-AILab/flash-attention/releases
+    """
+    yield from of_another_cuda(facts, flash=True)
+
+
+@rule("extension/cuda-major-mismatch", "warning", needs=("linkage", "torch"), symptoms=(NO_CUDART,))
+def extension_cuda_mismatch(facts: Facts) -> Iterator[Hit]:
+    """An extension was built for another CUDA major than torch's
+
+    Why: its library names the CUDA runtime of its own major, which this torch does not bring.
+
+    Fix: install the release that was built for torch's CUDA.
+    """
+    yield from of_another_cuda(facts, flash=False)
+
+
+def compiler(facts: Facts) -> Toolkit | None:
+    """The toolkit whose nvcc torch's extension builder takes."""
+    have = [one for one in facts.toolkits or () if one.has_compiler]
+    return next((one for one in have if one.is_used), have[0] if have else None)
+
+
+def compiles(facts: Facts) -> bool:
+    """Is something installed that compiles CUDA code on this machine? deepspeed builds its operators late."""
+    return bool(facts.version_of("deepspeed") and facts.torch and facts.torch.cuda_version)
+
+
+@rule(
+    "cuda/toolkit-mismatch",
+    "note",
+    needs=("toolkits", "torch", "packages"),
+    symptoms=("does not match the version torch was compiled with", "The detected CUDA version"),
+)
+def toolkit_mismatch(facts: Facts) -> Iterator[Hit]:
+    """The CUDA toolkit is of another major than torch's CUDA
+
+    Why: wheels that are installed never look at it. What is compiled here does, deepspeed's operators above
+    all, and torch refuses to build with the nvcc of another major.
+
+    Fix: where something must be compiled, install the toolkit of torch's CUDA and name it in CUDA_HOME.
+
+    References: https://github.com/deepspeedai/DeepSpeed/issues/3223
+    """
+    assert facts.torch
+    toolkit, major = compiler(facts), torch_major(facts)
+    if compiles(facts) and toolkit and toolkit.version and toolkit.version.split(".")[0] != str(major):
+        cuda = facts.torch.cuda_version
+        yield Hit(
+            title=f"The toolkit in {toolkit.path} is CUDA {toolkit.version}, and torch is built for {cuda}",
+            evidence=(Evidence("toolkit", f"{toolkit.version} in {toolkit.path}", f"CUDA {major}"),),
+        )
+
+
+@rule(
+    "cuda/nvcc-missing",
+    "note",
+    needs=("toolkits", "torch", "packages"),
+    symptoms=("CUDA_HOME environment variable is not set", "CUDA_HOME does not exist"),
+)
+def nvcc_missing(facts: Facts) -> Iterator[Hit]:
+    """Something must be compiled for CUDA, and there is no nvcc
+
+    Why: deepspeed compiles the operators that it is asked for when they are first used. Training without
+    those operators needs no toolkit.
+
+    Fix: install the toolkit of torch's CUDA and name it in CUDA_HOME.
+    """
+    assert facts.torch
+    if compiles(facts) and compiler(facts) is None:
+        yield Hit(
+            title=f"deepspeed {facts.version_of('deepspeed')} compiles operators, and no nvcc is found",
+            evidence=(Evidence("nvcc", "not found", f"one of CUDA {facts.torch.cuda_version}"),),
+        )
