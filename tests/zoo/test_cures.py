@@ -27,6 +27,11 @@ pytestmark = pytest.mark.environments
         ("peft_half_uninstalled", "python/files-missing-or-altered"),
         ("peft_metadata_random", "python/metadata-unreadable"),
         ("transformers_registered_twice", "python/duplicate-metadata"),
+        ("peft_source_gone", "python/editable-source-gone"),
+        ("bitsandbytes_windows_beside", "python/packages-overlap"),
+        ("transformers_4_40_0", "python/release-out-of-step"),
+        ("accelerate_0_20_3", "accelerate/too-old"),
+        ("huggingface_hub_0_23_0", "huggingface-hub/too-old"),
     ],
 )
 def test_the_first_fix_cures(name: str, fault: str, lab: Lab, tmp_path: Path) -> None:

@@ -15,6 +15,9 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import psutil
@@ -28,7 +31,9 @@ from sandboxes import (
     install,
     key_of,
     link_tree,
+    locked,
     make_venv,
+    run,
     torch_wheel,
 )
 
@@ -38,13 +43,10 @@ BASE_PYTHONS = tuple(dict.fromkeys((f"3.{max(sys.version_info[1], 11)}", "3.11")
 KEEP = "LORA_DOCTOR_LAB_KEEP" in os.environ
 
 
-class Venv(sandboxes.Venv):
-    """A virtual environment on disk that a test may break."""
+class SiteFolder:
+    """A folder of packages that a test may break."""
 
-    @property
-    def site(self) -> Path:
-        """Its site-packages."""
-        return next((self.folder / "lib").glob("python3*/site-packages"))
+    site: Path
 
     def find(self, pattern: str) -> list[Path]:
         """Files and folders of site-packages; a pattern that matches nothing is a fault of the test."""
@@ -76,14 +78,39 @@ class Venv(sandboxes.Venv):
             start = file.read(size_bytes)
         self.write(name, start)
 
-    def release(self, package: str, name: str, content: str) -> None:
+    def release(self, package: str, name: str, content: str | bytes) -> None:
         """Replace a file as a release that was built so would have it: RECORD agrees."""
-        digest = base64.urlsafe_b64encode(hashlib.sha256(content.encode()).digest()).rstrip(b"=")
+        whole = content.encode() if isinstance(content, str) else content
+        digest = base64.urlsafe_b64encode(hashlib.sha256(whole).digest()).rstrip(b"=")
         record = self.dist_info(package) / "RECORD"
         rows = [row for row in csv.reader(record.read_text().splitlines()) if row[0] != name]
-        rows.append([name, f"sha256={digest.decode()}", str(len(content.encode()))])
+        rows.append([name, f"sha256={digest.decode()}", str(len(whole))])
         self.write(name, content)
         self.write(str(record.relative_to(self.site)), "".join(",".join(row) + "\n" for row in rows))
+
+    def register(self, distribution: str, version: str, *requires: str) -> None:
+        """Put a distribution without files into site-packages; ``release`` gives it some."""
+        folder = f"{distribution}-{version}.dist-info"
+        needs = "".join(f"Requires-Dist: {need}\n" for need in requires)
+        metadata = f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n{needs}"
+        self.write(f"{folder}/METADATA", metadata)
+        self.write(f"{folder}/RECORD", f"{folder}/METADATA,,\n{folder}/RECORD,,\n")
+
+
+@dataclass
+class UserSite(SiteFolder):
+    """A folder of packages outside any environment."""
+
+    site: Path
+
+
+class Venv(sandboxes.Venv, SiteFolder):
+    """A virtual environment on disk that a test may break."""
+
+    @property
+    def site(self) -> Path:
+        """Its site-packages."""
+        return next((self.folder / "lib").glob("python3*/site-packages"))
 
     def copy_to(self, folder: Path) -> Venv:
         """Its tree again, in hard links."""
@@ -94,9 +121,14 @@ class Venv(sandboxes.Venv):
 class Lab:
     """The cache folder: bases, which last, and work in progress, which does not."""
 
-    def __init__(self) -> None:
+    def __init__(self, work: Path | None = None) -> None:
         self.root = cache_folder()
-        self.work = self.root / f"run-{os.getpid()}"
+        self.work = work or self.root / f"run-{os.getpid()}"
+        self._locked: list[Path] = []
+
+    def apart(self) -> Lab:
+        """The same cache with work of its own, which may be cleared while other work goes on."""
+        return Lab(self.folder())
 
     def folder(self) -> Path:
         """A new empty folder, gone at the next ``clear``."""
@@ -116,14 +148,39 @@ class Lab:
         """A copy of a base that a test may break."""
         return self.base(pins).copy_to(self.folder() / "venv")
 
+    def skeleton(self, torch: str, cuda: str, releases: Mapping[str, str]) -> Venv:
+        """The stack as a quick check sees it, without the gigabytes: metadata, versions, native libraries.
+
+        ``torch``: the release and build, "2.13.0+cu130"; ``cuda``: torch's CUDA. Nothing in it does anything.
+        """
+        venv = self.empty()
+        for package, version in releases.items():
+            venv.register(package, version)
+            venv.release(package, f"{package}/__init__.py", "")
+        venv.register("torch", torch)
+        version = f"__version__ = {torch!r}\ncuda = {cuda!r}\nhip = None\n"
+        venv.release("torch", "torch/version.py", version)
+        venv.release("torch", "torch/__init__.py", "")
+        for library in ("cpu", "cuda" + cuda.replace(".", "")):
+            (venv.site / f"bitsandbytes/libbitsandbytes_{library}.so").hardlink_to(empty_library(self.root))
+        return venv
+
     def empty(self, minor: str = "", *, seed: bool = False) -> Venv:
         """An environment with nothing in it (with pip: ``seed``), of this Python or another minor."""
         folder = self.folder() / "venv"
         make_venv(folder, find_python(minor) if minor else Path(sys.executable), seed=seed)
         return Venv(folder)
 
+    def lock(self, folder: Path) -> None:
+        """Forbid to write into a folder, until the next ``clear``."""
+        folder.chmod(0o555)
+        self._locked.append(folder)
+
     def clear(self) -> None:
         """Remove the work in progress, unless someone wants to look at it."""
+        for folder in self._locked:
+            folder.chmod(0o755)
+        self._locked.clear()
         if not KEEP:
             discard(self.work)
 
@@ -150,6 +207,18 @@ class Lab:
             except CannotBuild as refusal:
                 refusals.append(f"{minor}: {refusal}")
         raise CannotBuild("no CPU build of torch: " + "; ".join(refusals))
+
+
+@cache
+def empty_library(folder: Path) -> Path:
+    """A shared object that holds nothing and needs nothing, in a cache folder."""
+    path = folder / "empty.so"
+    with locked(path):
+        if not path.exists():
+            made = path.with_suffix(".new")
+            run("cc", "-shared", "-nostdlib", "-x", "c", os.devnull, "-o", made)
+            made.rename(path)
+    return path
 
 
 def rename_torch(venv: Venv, variant: str, cuda: str) -> None:
