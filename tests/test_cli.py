@@ -16,6 +16,7 @@ from typing import Any, get_args
 import pytest
 import yaml
 from collectors.throwaway import Environment
+from elf_files import elf
 
 from doctor import __version__
 from doctor.diagnosis import all_rules
@@ -81,7 +82,7 @@ def install_stack(shell: Shell) -> None:
     """A stack that a quick look finds nothing wrong with."""
     version = b"__version__ = '2.13.0+cpu'\ncuda = None\nhip = None\n"
     shell.target.install("torch", "2.13.0+cpu", files={"torch/version.py": version, "torch/__init__.py": b""})
-    libraries = {"bitsandbytes/__init__.py": b"", "bitsandbytes/libbitsandbytes_cpu.so": b"\x7fELF"}
+    libraries = {"bitsandbytes/__init__.py": b"", "bitsandbytes/libbitsandbytes_cpu.so": elf()}
     shell.target.install("bitsandbytes", "0.50.2", files=libraries)
     for name, release in (
         ("transformers", "5.24.0"),
@@ -248,7 +249,8 @@ def test_a_quick_check_names_what_it_left_out(shell: Shell) -> None:
     install_stack(shell)
     gaps = {gap["about"]: gap["kind"] for gap in shell.report(code=0)["gaps"]}
     left_out = {about for about, kind in gaps.items() if kind == "not-asked"}
-    assert left_out == {"trial", "torch_runtime", "bitsandbytes_runtime", "hashes"}
+    loaded = {"trial", "torch_runtime", "bitsandbytes_runtime", "hashes"}
+    assert left_out in (loaded, loaded | {"cuda_driver"})  # of a machine that has a libcuda at all
 
 
 def test_a_full_check_of_a_stack_that_cannot_be_imported(shell: Shell) -> None:

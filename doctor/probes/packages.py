@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from doctor.facts import Duplicate, Gap, Package, Packages, Shadow
+from doctor.facts import Duplicate, Gap, Overlap, Package, Packages, Shadow
 from doctor.probes import Looks
 
 
@@ -27,6 +27,7 @@ def probe(looks: Looks) -> Packages | Gap:
         installed={one["name"]: package(one, modules) for one in known},
         duplicates=twice,
         shadows=tuple(Shadow(**shadow) for shadow in hidden["shadows"]),
+        overlaps=tuple(Overlap(**overlap) for overlap in hidden["overlaps"]),
         unregistered=tuple(hidden["unregistered"]),
         leftovers=tuple(section["leftovers"]),
     )
@@ -34,9 +35,10 @@ def probe(looks: Looks) -> Packages | Gap:
 
 def package(one: Mapping[str, Any], modules: Mapping[str, Sequence[str]]) -> Package:
     """One distribution of the survey as a fact."""
-    plain = ("name", "version", "location", "installer", "requires_python", "editable", "origin", "fault")
+    plain = ("name", "version", "location", "installer", "requires_python")
+    of_origin = ("editable", "origin", "source_gone", "fault")
     return Package(
-        **{key: one[key] for key in plain},
+        **{key: one[key] for key in plain + of_origin},
         requires=tuple(one["requires"]),
         modules=tuple(modules.get(one["name"], ())),
     )

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from doctor.facts import BitsandbytesBuild, Facts, Gpu, Packages, StageRun, TorchBuild, TorchRuntime, Trial
+from doctor.facts import (
+    Accelerator,
+    BitsandbytesBuild,
+    Facts,
+    Gpu,
+    Packages,
+    StageRun,
+    TorchBuild,
+    TorchRuntime,
+    Trial,
+)
 
 # What stands on torch and bitsandbytes; trl may be absent.
 TRAINING_LIBRARIES = ("transformers", "accelerate", "peft", "trl")
@@ -46,19 +56,29 @@ def driver(facts: Facts) -> str:
 
 def gpu(facts: Facts) -> str:
     """Each kind of GPU once, with its number."""
+    others = [_accelerator(one) for one in facts.accelerators or ()]
     if facts.gpus is None:
         gap = next((gap for gap in facts.gaps if gap.about == "gpus"), None)
-        return "none seen" if gap and gap.kind == "not-applicable" else reason(facts, "gpus")
+        none = "none seen" if gap and gap.kind == "not-applicable" else reason(facts, "gpus")
+        return f"none of NVIDIA's; {'; '.join(others)}" if others else none
     kinds = Counter(map(_gpu, facts.gpus))
-    return (
-        "; ".join(f"{count} x {kind}" if count > 1 else kind for kind, count in kinds.items()) or "none seen"
-    )
+    told = [f"{count} x {kind}" if count > 1 else kind for kind, count in kinds.items()]
+    lost = facts.driver_signs.lost if facts.driver_signs else ()
+    told += [f"GPU {one.index} does not answer ({one.error})" for one in lost]
+    return "; ".join(told + others) or "none seen"
+
+
+def _accelerator(one: Accelerator) -> str:
+    return " ".join(filter(None, [one.name, one.architecture and f"({one.architecture})"]))
 
 
 def _gpu(one: Gpu) -> str:
     capability = f"compute capability {one.compute_capability or 'unknown'}"
-    memory = gib(one.memory_total_bytes) if one.memory_total_bytes is not None else "the system's memory"
-    return f"{one.name}, {memory}, {capability}"
+    memory = "the system's memory" if one.shares_memory else "memory not told"
+    if one.memory_total_bytes is not None:
+        memory = gib(one.memory_total_bytes)
+    slices = f", MIG with {plural(len(one.mig_instances), 'instance')}" if one.mig_mode else ""
+    return f"{one.name}, {memory}, {capability}{slices}"
 
 
 def interpreter(facts: Facts) -> str:

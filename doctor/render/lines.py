@@ -1,4 +1,4 @@
-"""The nine subjects of a check in their order, each one line: a mark, a title, and what was seen.
+"""The subjects of a check in their order, each one line: a mark, a title, and what was seen.
 
 A live display prints a line once its facts are settled; a mark is "ok" only where the facts were
 seen and no finding speaks against them.
@@ -13,7 +13,7 @@ import msgspec
 
 from doctor.facts import Facts, Interpreter, StageRun
 from doctor.findings import Finding
-from doctor.render import describe
+from doctor.render import describe, native
 
 Mark = Literal["ok", "note", "warn", "FAIL", "?"]
 
@@ -25,6 +25,7 @@ class Line(msgspec.Struct, frozen=True):
     fields: tuple[str, ...]
     describe: Callable[[Facts], str]
     stages: tuple[str, ...] = ()  # of the trial, whose failure is a failure of this subject
+    mentions: tuple[str, ...] = ()  # fields that its words name where they are there
 
 
 class SubjectLine(msgspec.Struct, frozen=True):
@@ -38,7 +39,7 @@ class SubjectLine(msgspec.Struct, frozen=True):
 LINES = (
     Line("system", ("system",), describe.system),
     Line("driver", ("driver",), describe.driver),
-    Line("gpu", ("gpus",), describe.gpu, ("see-gpu",)),
+    Line("gpu", ("gpus",), describe.gpu, ("see-gpu",), ("accelerators",)),
     Line("interpreter", ("interpreter",), describe.interpreter),
     Line("packages", ("packages", "files"), describe.packages),
     Line("torch", ("torch", "torch_runtime"), describe.torch, ("import-torch",)),
@@ -48,9 +49,13 @@ LINES = (
         describe.bitsandbytes,
         ("import-bitsandbytes",),
     ),
+    Line("native libraries", ("linkage",), native.libraries),
+    Line("cuda versions", ("driver", "torch"), native.cuda_versions, mentions=("toolkits",)),
+    Line("compiling", ("compiling",), native.compiling),
     Line("training libraries", ("packages", "trial"), describe.training_libraries, describe.IMPORTS),
     Line("smoke test", ("trial",), describe.smoke_test, describe.SMOKE),
 )
+OF_CUDA = ("cuda versions", "compiling")  # told where there is a GPU, a driver or a torch for CUDA
 SOURCES = Line("sources", ("reading",), describe.sources)  # told where they were read
 
 # Subjects of finding ids that are no title themselves.
@@ -58,9 +63,9 @@ _TITLE_OF_SUBJECT = {
     "rocm": "gpu",
     "numpy": "packages",
     "python": "packages",
-    "cuda": "torch",
-    "triton": "torch",
-    "extension": "torch",
+    "cuda": "native libraries",
+    "triton": "compiling",
+    "extension": "native libraries",
 }
 _INTERPRETER_FAULTS = (
     "interpreter-does-not-start",
@@ -78,7 +83,14 @@ _NO_LINE = ("doctor", "script", "workload")
 def lines_of(facts: Facts) -> tuple[Line, ...]:
     """The lines of one check."""
     asked = facts.reading is not None or any(gap.about == "reading" for gap in facts.gaps)
-    return (*LINES, SOURCES) if asked else LINES
+    told = tuple(line for line in LINES if line.title not in OF_CUDA or is_about_cuda(facts))
+    return (*told, SOURCES) if asked else told
+
+
+def is_about_cuda(facts: Facts) -> bool:
+    """Is this a machine that was looked at, with a GPU, a driver or a torch for CUDA?"""
+    built = facts.torch is not None and facts.torch.cuda_version is not None
+    return facts.toolkits is not None and (built or bool(facts.gpus) or facts.driver is not None)
 
 
 def subject_line(line: Line, facts: Facts, findings: Sequence[Finding]) -> SubjectLine:
@@ -89,7 +101,7 @@ def subject_line(line: Line, facts: Facts, findings: Sequence[Finding]) -> Subje
 def is_settled(line: Line, facts: Facts) -> bool:
     """True once each of its facts is there or known to be missing."""
     missing = {gap.about for gap in facts.gaps}
-    return all(getattr(facts, field) is not None or field in missing for field in line.fields)
+    return all(getattr(facts, field) is not None or field in missing for field in line.fields + line.mentions)
 
 
 def mark(line: Line, facts: Facts, findings: Sequence[Finding]) -> Mark:

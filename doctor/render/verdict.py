@@ -75,6 +75,8 @@ def _open_subjects(report: Report) -> str:
     for line in unseen:
         if line.title == "driver" and _has_no_gpu(report.facts):
             continue  # where no GPU is, no driver is missed
+        if line.title == "cuda versions":
+            continue  # driver and torch are named by themselves
         names.setdefault(_because(line, report.facts), []).append(
             _ARTICLES.get(line.title, f"the {line.title}")
         )

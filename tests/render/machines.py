@@ -10,6 +10,7 @@ import msgspec
 from doctor.facts import (
     BitsandbytesBuild,
     BitsandbytesRuntime,
+    Compiling,
     Driver,
     DriverSigns,
     Facts,
@@ -19,16 +20,19 @@ from doctor.facts import (
     Gap,
     Gpu,
     Interpreter,
+    Linkage,
     Package,
     Packages,
     Proof,
     StageRun,
     System,
+    Toolkit,
     TorchBuild,
     TorchRuntime,
     Trial,
 )
 from doctor.findings import Evidence, Finding, Fix, NotJudged, Report, Subject
+from doctor.native import Dependency, LibraryChoice, NativeLibrary
 
 GIB = 1 << 30
 MIB = 1 << 20
@@ -138,6 +142,23 @@ SMOKE = (
     ran("save-load", 0.8, 560),
     ran("sft-step", 3.1, 614, LOSS_FALLS),
 )
+TORCH_LIBRARY = NativeLibrary(package="torch", path=f"{SITE}/torch/_C.cpython-311-x86_64-linux-gnu.so")
+CPU_LINKAGE = Linkage(
+    libraries=(
+        TORCH_LIBRARY,
+        NativeLibrary(package="bitsandbytes", path=f"{SITE}/bitsandbytes/libbitsandbytes_cpu.so"),
+    ),
+    choice=LibraryChoice(
+        library="libbitsandbytes_cpu.so", because="torch is a CPU-only build", is_there=True
+    ),
+)
+COMPILING = Compiling(
+    compiler="/usr/bin/gcc",
+    python_header="/usr/include/python3.11/Python.h",
+    libcuda_link="/usr/lib/x86_64-linux-gnu/libcuda.so",
+    ptxas=f"{SITE}/triton/backends/nvidia/bin/ptxas",
+    ptxas_version="12.8",
+)
 NO_GPU = (
     Gap(about="driver", kind="not-applicable", reason=NO_DRIVER),
     Gap(about="gpus", kind="not-applicable", reason=NO_DRIVER),
@@ -151,6 +172,10 @@ CPU_FACTS = Facts(
     files=FILES,
     torch=TORCH_CPU,
     bitsandbytes=BITSANDBYTES,
+    linkage=CPU_LINKAGE,
+    accelerators=(),
+    toolkits=(),
+    compiling=Compiling(compiler="/usr/bin/gcc", python_header="", libcuda_link=""),
     trial=Trial(device="cpu", runs=IMPORTS + SMOKE),
     torch_runtime=TORCH_CPU_RUNTIME,
     bitsandbytes_runtime=BITSANDBYTES_RUNTIME,
@@ -375,6 +400,9 @@ def gpu_workstation() -> Report:
             bf16=True,
         ),
         bitsandbytes=msgspec.structs.replace(BITSANDBYTES, expected="libbitsandbytes_cuda126.so"),
+        linkage=cuda_linkage(),
+        toolkits=(Toolkit(path="/usr/local/cuda-12.4", version="12.4", found_by="PATH", has_compiler=True),),
+        compiling=COMPILING,
         bitsandbytes_runtime=msgspec.structs.replace(
             BITSANDBYTES_RUNTIME, library="libbitsandbytes_cuda126.so", mapped=("libcudart.so.12",)
         ),
@@ -382,6 +410,26 @@ def gpu_workstation() -> Report:
         gaps=(),
     )
     return report(facts, "impaired", (SMALL_SHARED_MEMORY, CUDA_NUMBER), not_judged=())
+
+
+def cuda_linkage() -> Linkage:
+    """bitsandbytes finds what torch has mapped already."""
+    cudart = Dependency(
+        name="libcudart.so.12",
+        path=f"{SITE}/nvidia/cuda_runtime/lib/libcudart.so.12",
+        by="already loaded",
+        asked_by="libbitsandbytes_cuda126.so",
+    )
+    library = NativeLibrary(
+        package="bitsandbytes",
+        path=f"{SITE}/bitsandbytes/libbitsandbytes_cuda126.so",
+        dependencies=(cudart,),
+        architectures=("sm_80", "sm_86", "sm_90", "compute_90"),
+    )
+    choice = LibraryChoice(
+        library="libbitsandbytes_cuda126.so", because="torch is built for CUDA 12.6", is_there=True
+    )
+    return Linkage(libraries=(TORCH_LIBRARY, library), choice=choice)
 
 
 SMALL_SHARED_MEMORY = Finding(

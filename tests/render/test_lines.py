@@ -6,7 +6,7 @@ import pytest
 from doctor.facts import BitsandbytesRuntime, Driver, Facts, Failure, Gap, Proof, Stage, StageRun, Trial
 from doctor.findings import Finding
 from doctor.render import describe
-from doctor.render.lines import LINES, is_settled, mark, subject_line, title_of
+from doctor.render.lines import LINES, OF_CUDA, is_settled, lines_of, mark, subject_line, title_of
 
 from .machines import CPU_FACTS, GIB, IMPORTS, INTERPRETER, SMOKE, SYSTEM, blocked, gpu_workstation, packages
 
@@ -18,9 +18,17 @@ def finding(id: str, severity: str = "error", breaks: tuple[str, ...] = ()) -> F
     return Finding(id=id, severity=severity, confidence="confirmed", title=id, breaks=breaks)  # type: ignore[arg-type]
 
 
-def test_nine_subjects_in_order() -> None:
-    titles = "system, driver, gpu, interpreter, packages, torch, bitsandbytes, training libraries, smoke test"
-    assert ", ".join(LINE) == titles
+def test_subjects_in_order() -> None:
+    assert list(LINE) == [
+        *("system", "driver", "gpu", "interpreter", "packages", "torch", "bitsandbytes", "native libraries"),
+        *("cuda versions", "compiling", "training libraries", "smoke test"),
+    ]
+
+
+def test_what_is_of_cuda_is_told_where_there_is_something_of_cuda() -> None:
+    assert [line.title for line in lines_of(CPU_FACTS)] == [title for title in LINE if title not in OF_CUDA]
+    assert [line.title for line in lines_of(gpu_workstation().facts)] == list(LINE)
+    assert lines_of(replace(CPU_FACTS, torch=gpu_workstation().facts.torch)) == LINES
 
 
 def test_every_field_is_one_of_facts() -> None:
@@ -39,7 +47,8 @@ def test_every_field_is_one_of_facts() -> None:
         ("python/files-missing-or-altered", "packages"),
         ("numpy/abi-mismatch", "packages"),
         ("torch/cpu-only-build", "torch"),
-        ("cuda/mixed-majors", "torch"),
+        ("cuda/mixed-majors", "native libraries"),
+        ("triton/python-headers-missing", "compiling"),
         ("bitsandbytes/too-old", "bitsandbytes"),
         ("peft/too-old", "training libraries"),
         ("flash-attn/too-old", "training libraries"),

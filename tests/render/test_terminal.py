@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doctor.findings import Fix, Report
-from doctor.render.lines import LINES, examining, subject_line
+from doctor.render.lines import LINES, examining, lines_of, subject_line
 from doctor.render.terminal import LiveTerminal, render
 
 from .hostile import reports
@@ -100,7 +100,7 @@ def test_live_without_a_terminal_tells_the_same_lines() -> None:
     stream = io.StringIO()
     live = LiveTerminal(stream, width=80)
     live.begin(examining(report.subject.name, report.facts.interpreter))
-    for line in LINES:
+    for line in lines_of(report.facts):
         live.working(line.title)
         live.line(subject_line(line, report.facts, report.findings))
     live.finish(report)

@@ -4,7 +4,7 @@ import msgspec
 
 from doctor.facts import Facts, Gap
 from doctor.findings import Report, Subject
-from doctor.render.lines import LINES
+from doctor.render.lines import LINES, lines_of
 from doctor.render.verdict import by_gravity, is_worth_a_line, unasked_rules, verdict
 
 from .machines import CPU_FACTS, MACHINES, NO_GPU, broken_pair, gpu_workstation, healthy_cpu, report
@@ -71,7 +71,7 @@ def test_a_requirements_file_is_told_without_the_subjects_that_it_cannot_show() 
         primary=None,
         facts=facts,
     )
-    assert [line.title for line in LINES if is_worth_a_line(line, told)] == [
+    assert [line.title for line in lines_of(facts) if is_worth_a_line(line, told)] == [
         "packages",
         "torch",
         "training libraries",
