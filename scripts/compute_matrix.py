@@ -39,9 +39,10 @@ from compute.sweep import (
     reference_of,
     telling,
 )
+from compute.telling import with_tellers
 from packaging.version import Version
 
-from doctor.matrix.computed import Clash, Sweep
+from doctor.matrix.computed import Clash, Sweep, sweeps
 from doctor.matrix.rows import FOLDER
 
 Result = TypeVar("Result")
@@ -194,19 +195,23 @@ def told(what: str, results: Iterable[Result], count: int) -> Iterator[Result]:
     print(file=sys.stderr)
 
 
-def write(consumer: str, clashes: Sequence[Clash]) -> None:
+def write(file: Path, sweep: Sweep) -> None:
     """One file for each consumer, one clash a line."""
-    lines = ",\n".join(msgspec.json.encode(clash).decode() for clash in clashes)
-    head = f'{{"evaluated":"{datetime.datetime.now(datetime.timezone.utc).date()}","clashes":[\n'
-    folder = FOLDER / "computed"
-    folder.mkdir(exist_ok=True)
-    (folder / f"{consumer}.json").write_text(f"{head}{lines}\n]}}\n", encoding="utf-8")
+    lines = ",\n".join(msgspec.json.encode(clash).decode() for clash in with_tellers(sweep).clashes)
+    head = f'{{"evaluated":"{sweep.evaluated}","clashes":[\n'
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f"{head}{lines}\n]}}\n", encoding="utf-8")
+
+
+def write_tellers() -> None:
+    """Name the written rows anew beside the stored clashes, after one of them has changed."""
+    for known in sweeps():
+        write(FOLDER / "computed" / f"{known.clashes[0].consumer}.json", known)
 
 
 def check(sources: Sources, cache: Path, count: int, seed: int) -> int:
     """Evaluate random pairs, print each that the stored clashes tell otherwise; 1 where there is one."""
-    files = sorted((FOLDER / "computed").glob("*.json"))
-    stored = [one for file in files for one in msgspec.json.decode(file.read_bytes(), type=Sweep).clashes]
+    stored = [clash for stored_sweep in sweeps() for clash in stored_sweep.clashes]
     start(sources.folder, cache)
     wrong = [disagreement(pair, stored, worker.evaluator.evaluate) for pair in drawn(sources, count, seed)]
     for line in filter(None, wrong):
@@ -225,7 +230,11 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=list(PROVIDERS), choices=list(PROVIDERS))
     parser.add_argument("--check", type=int, default=0, metavar="COUNT")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--told", action="store_true", help="only name the written rows beside the clashes")
     options = parser.parse_args()
+    if options.told:
+        write_tellers()
+        return
     sources = Sources(options.sources)
     if options.check:
         sys.exit(check(sources, options.cache, options.check, options.seed))
@@ -235,8 +244,9 @@ def main() -> None:
             clashes = list(clashes_of(grid))
             found.setdefault(grid.consumer, []).extend(clashes)
             print(f"{grid.consumer} x {grid.provider}: {len(grid.cells)} pairs, {len(clashes)} clashes")
+    today = datetime.datetime.now(datetime.timezone.utc).date()
     for consumer, clashes in found.items():
-        write(consumer, clashes)
+        write(FOLDER / "computed" / f"{consumer}.json", Sweep(evaluated=today, clashes=tuple(clashes)))
 
 
 if __name__ == "__main__":

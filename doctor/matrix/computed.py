@@ -14,9 +14,8 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from doctor.facts import Stage
-from doctor.failures import shows
-from doctor.matrix.rows import FOLDER, Remedy, Row, Term, load_rows
-from doctor.versions import Interval, comparable
+from doctor.matrix.rows import FOLDER, Remedy, Row, Term
+from doctor.versions import Interval
 
 Kind = Literal["name", "module", "attribute", "keyword", "argument", "version"]
 Release = str
@@ -40,6 +39,7 @@ class Clash(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     chain: tuple[str, ...] = ()  # modules, from the one that users import to the one that asks
     module: str = ""  # whose name or callable it is
     file: str = ""  # where it asks: "peft/peft_model.py"
+    told_by: str = ""  # the written row that tells it as a whole, so that it is no row of its own
 
 
 class Sweep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,56 +87,18 @@ HOMES = {
 @cache
 def computed_rows() -> tuple[Row, ...]:
     """Every computed clash as a row, but for those that a written row tells as a whole."""
-    written: dict[frozenset[str], list[Row]] = {}
-    for row in load_rows():
-        written.setdefault(frozenset(row.when), []).append(row)
-    return tuple(
-        row
-        for row in evaluated_rows()
-        if not any(tells(other, row) for other in written.get(frozenset(row.when), ()))
-    )
-
-
-@cache
-def evaluated_rows() -> tuple[Row, ...]:
-    """Every computed clash as a row of the matrix, in the order of the files."""
-    decoder = msgspec.json.Decoder(Sweep)
     return tuple(
         row_of(clash, number, sweep.evaluated)
-        for file in sorted((FOLDER / "computed").glob("*.json"))
-        for sweep in (decoder.decode(file.read_bytes()),)
+        for sweep in sweeps()
         for number, clash in enumerate(sweep.clashes, 1)
+        if not clash.told_by
     )
 
 
-def tells(written: Row, computed: Row) -> bool:
-    """Does a written row speak of the same words, of all these releases, and of all these stages?"""
-    return (
-        written.severity == "error"
-        and not written.withdrawn
-        and set(computed.breaks) <= set(written.breaks)
-        and all(within(term, written.when[name]) for name, term in computed.when.items())
-        and speak_alike(written, computed)
-    )
-
-
-def speak_alike(written: Row, computed: Row) -> bool:
-    """Is it one message? A computed one may end where the release that was found is named."""
-    said = [
-        end
-        for one in computed.symptoms
-        for end in (one, *(one + found for found in computed.example.values()))
-    ]
-    return any(shows(symptom, one) for symptom in written.symptoms for one in said)
-
-
-def within(inner: Term, outer: Term) -> bool:
-    """Does an interval lie in another one? Those of clashes are half-open."""
-    low, high = comparable(inner.introduced), comparable(inner.fixed or "")
-    outer_low, outer_high = comparable(outer.introduced), comparable(outer.fixed or "")
-    if low is None or outer_low is None or outer.last_affected:
-        return False
-    return low >= outer_low and (outer_high is None or (high is not None and high <= outer_high))
+def sweeps() -> tuple[Sweep, ...]:
+    """The sweep of each consumer, in the order of the files."""
+    decoder = msgspec.json.Decoder(Sweep)
+    return tuple(decoder.decode(file.read_bytes()) for file in sorted((FOLDER / "computed").glob("*.json")))
 
 
 def row_of(clash: Clash, number: int, evaluated: datetime.date) -> Row:

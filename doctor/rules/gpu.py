@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -49,6 +48,8 @@ def names_gpu(entry: str, gpus: tuple[Gpu, ...], count: int) -> bool | None:
         hashes = {gpu.uuid_hash for gpu in gpus}
         hashes |= {instance.uuid_hash for gpu in gpus for instance in gpu.mig_instances}
         told = FULL_UUID.match(entry) and "" not in hashes  # a shortened one cannot be held against a hash
+        import hashlib  # 3 ms, for who names a GPU by its UUID
+
         return hashlib.sha256(entry.encode()).hexdigest()[:12] in hashes if told else None
     return None if entry[:1].isdigit() else False
 
@@ -110,7 +111,13 @@ def hides_all(value: str | None) -> bool:
     return value is not None and value.strip() in ("", "-1", "none", "NoDevFiles")
 
 
-@rule("gpu/mig-visibility", "warning", needs=("gpus",), breaks=SEE)
+@rule(
+    "gpu/mig-visibility",
+    "warning",
+    needs=("gpus",),
+    breaks=SEE,
+    symptoms=("device >= 0 && device < num_gpus INTERNAL ASSERT FAILED",),
+)
 def mig_visibility(facts: Facts) -> Iterator[Hit]:
     """A GPU in MIG mode is not divided, or its instances are named in a way that CUDA does not take
 
@@ -130,11 +137,15 @@ def mig_visibility(facts: Facts) -> Iterator[Hit]:
         yield not_divided(facts, undivided, bool(root) and seen.cuda_code is not None)
     instances = [one for gpu in facts.gpus for one in gpu.mig_instances]
     value = ((facts.environment or {}).get("CUDA_VISIBLE_DEVICES") or "").strip()
-    wrong = len(facts.gpus) == 1 and value.isdigit() and int(value) > 0
-    if instances and wrong and not seen.cuda_works and not root:
+    entries = [entry.strip() for entry in value.split(",")]
+    by_index = len(facts.gpus) == 1 and all(entry.isdigit() for entry in entries)
+    beyond = [entry for entry in entries if by_index and int(entry) > 0]
+    shows_one = bool(beyond) and entries[0] not in beyond  # the others are not there, and the first is
+    if instances and beyond and not root and (shows_one or not seen.cuda_works):
         yield Hit(
-            title=f"CUDA_VISIBLE_DEVICES is {value!r}, and MIG instances are named by their UUID",
-            severity="error",
+            title=f"CUDA_VISIBLE_DEVICES is {value!r}, and MIG instances are named by their UUID"
+            + (": a program sees the first alone" if shows_one else ""),
+            severity="warning" if shows_one else "error",
             evidence=(
                 Evidence("CUDA_VISIBLE_DEVICES", repr(value), "MIG- and a UUID"),
                 Evidence("gpu", f"{facts.gpus[0].name} in {plural(len(instances), 'instance')}"),

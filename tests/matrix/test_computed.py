@@ -8,15 +8,20 @@ from typing import Any
 
 import msgspec
 import pytest
+from compute.telling import speak_alike, tells, with_tellers
 
 from doctor.facts import Failure, Packages, StageRun, Trial
-from doctor.matrix.computed import Clash, computed_rows, evaluated_rows, row_of, speak_alike, tells
+from doctor.matrix.computed import Clash, Sweep, computed_rows, row_of, sweeps
 from doctor.matrix.rows import FOLDER, Remedy, Row, Term, complaints, load_rows, refuse_duplicates
 from doctor.matrix.rules import judge, matrix_rules, rule_of
 
 from .test_rows import facts_of
 
-ROWS = evaluated_rows()
+ROWS = tuple(
+    row_of(clash, number, sweep.evaluated)
+    for sweep in sweeps()
+    for number, clash in enumerate(sweep.clashes, 1)
+)
 WRITTEN = [row for row in load_rows() if not row.withdrawn]
 each_row = pytest.mark.parametrize("row", ROWS, ids=[row.row for row in ROWS])
 DAY = datetime.date(2026, 11, 29)
@@ -183,6 +188,12 @@ TOLD = msgspec.structs.replace(row_of(CLASH, 1, DAY), basis="reproduced")
 )
 def test_a_written_row_tells_a_computed_one_as_a_whole_or_not(changed: dict[str, Any], told: bool) -> None:
     assert tells(msgspec.structs.replace(TOLD, **changed), row_of(CLASH, 1, DAY)) is told
+
+
+@pytest.mark.parametrize("sweep", sweeps(), ids=[sweep.clashes[0].consumer for sweep in sweeps()])
+def test_the_stored_tellers_are_those_of_the_rows_that_are_written_now(sweep: Sweep) -> None:
+    """Where this fails, a written row was changed: ``scripts/compute_matrix.py --told`` names them anew."""
+    assert [one.told_by for one in sweep.clashes] == [one.told_by for one in with_tellers(sweep).clashes]
 
 
 def test_what_is_written_is_not_told_again() -> None:
