@@ -101,6 +101,7 @@ class Child:
                 return False
             silent_s = time.monotonic() - self.alive_at
             if silent_s > patience.limit_s:
+                self.idle = activity is not None and activity.idle_s() > patience.limit_s / 2
                 break
             if patience.idle_s is not None and silent_s > 1.0:
                 activity = activity or Activity(self.process.pid)

@@ -28,6 +28,7 @@ from doctor.rules import Rule, code_rules
 # What stands on what: the cure of an earlier subject comes first.
 LAYERS = (
     *("python", "system", "driver", "gpu", "rocm", "cuda", "torch", "numpy", "triton", "bitsandbytes"),
+    *("flash-attn", "xformers", "extension", "deepspeed"),
     *("tokenizers", "huggingface-hub", "accelerate", "transformers", "datasets", "peft", "trl", "smoke"),
 )
 UNMET, NOT_WHOLE = "python/requirement-unsatisfied", "python/files-missing-or-altered"

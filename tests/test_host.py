@@ -111,6 +111,11 @@ def test_output_that_is_no_text_is_kept_as_far_as_it_is(host: LocalHost) -> None
     assert done.stdout == "a\ufffd\ufffdb\0c\n"
 
 
+def test_whoever_slept_to_the_limit_was_idle_and_whoever_computed_was_not(host: LocalHost) -> None:
+    assert shell(host, "exec sleep 60", Patience(limit_s=4.0, idle_s=4.0)).idle
+    assert not python(host, "while True: pass", Patience(limit_s=4.0, idle_s=4.0)).idle
+
+
 def test_a_child_that_neither_computes_nor_speaks_hangs(host: LocalHost) -> None:
     done = shell(host, "echo begun; exec sleep 60", Patience(limit_s=60.0, idle_s=0.5))
     assert done.timed_out and done.idle and done.seconds < 10

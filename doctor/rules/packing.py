@@ -51,6 +51,7 @@ def weights_repacked_in_evaluation(facts: Facts) -> Iterator[Hit]:
             does = " and ".join(AFTER_EVALUATION[proof.name] for proof in spoilt)
             yield Hit(
                 title=f"bitsandbytes {version} {does} wrongly on this CPU after an evaluation",
+                severity="note" if facts.gpus else None,  # it will train on the GPU, once that can be used
                 evidence=(*(Evidence(proof.name, proof.seen, proof.wanted) for proof in spoilt), *cpu(facts)),
                 fixes=(
                     Fix(

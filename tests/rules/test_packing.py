@@ -20,7 +20,9 @@ def proof(name: str, seen: str = SEEN, holds: bool = False) -> Proof:
 
 
 def qlora(*proofs: Proof, device: str = "cpu") -> Facts:
-    return facts(trial=but(trial(stage_run("qlora-step", proofs=proofs)), device=device))
+    """A trial on a machine without a GPU, or on one with it."""
+    given = facts() if device != "cpu" else facts(gpus="none is here", driver="none is here")
+    return but(given, trial=but(trial(stage_run("qlora-step", proofs=proofs)), device=device))
 
 
 HITS = {
@@ -57,6 +59,13 @@ HITS = {
 @pytest.mark.parametrize("name", HITS)
 def test_hit(name: str) -> None:
     check(*HITS[name])
+
+
+def test_beside_a_gpu_it_is_a_note() -> None:
+    """Training goes there, once torch can use it."""
+    given = but(qlora(*map(proof, AFTER_EVALUATION)), gpus=healthy.FACTS.gpus)
+    [finding] = [finding for finding in findings(given) if finding.id == REPACKED_ID]
+    assert finding.severity == "note"
 
 
 def test_layers_laid_out_anew_without_harm_are_no_fault() -> None:
