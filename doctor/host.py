@@ -141,15 +141,12 @@ class LocalHost:
 
     def read_bytes(self, path: str, limit: int) -> bytes:
         """The start of a file, ``limit`` bytes at most. Raises OSError where no file can be read."""
-        if not os.path.isfile(path):  # a pipe or a device may never end
-            os.stat(path)
-            raise IsADirectoryError(errno.EISDIR, "it is no regular file", path)
-        with open(path, "rb") as file:
+        with self.open_binary(path) as file:
             return file.read(limit)
 
     def open_binary(self, path: str) -> IO[bytes]:
         """A regular file for reading at any place. Raises OSError where there is none to read."""
-        if not os.path.isfile(path):
+        if not os.path.isfile(path):  # a pipe or a device may never end
             os.stat(path)
             raise IsADirectoryError(errno.EISDIR, "it is no regular file", path)
         return open(path, "rb")
@@ -223,6 +220,8 @@ class LocalHost:
             with open(beside, "wb") as file:
                 file.write(content)
             os.replace(beside, os.path.join(folder, name))
+        with contextlib.suppress(OSError):  # what a full disk left
+            os.unlink(beside)
 
     def _cache_folder(self) -> str:
         home = self.env.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")

@@ -125,6 +125,7 @@ SURVEY: dict[str, Event] = {
     "interpreter": INTERPRETER,
     "headers": {"include_folder": "/usr/include/python3.11"},
     "packages": {
+        "folders": [SITE],
         "found": [installed(name, version) for name, version in sorted(VERSIONS.items())],
         "leftovers": [],
         "closure": sorted(VERSIONS),

@@ -382,3 +382,10 @@ def test_the_disk_below_a_folder_that_is_not_there_yet(host: LocalHost, tmp_path
 def test_a_file_system_that_has_no_size_is_not_full(host: LocalHost) -> None:
     disk = host.disk("/proc/cache")
     assert disk is not None and disk.free_bytes is None
+
+
+def test_what_cannot_be_kept_leaves_nothing_behind(host: LocalHost, tmp_path: Path) -> None:
+    host.env = {"XDG_CACHE_HOME": str(tmp_path)}
+    (tmp_path / "lora-doctor" / "kept").mkdir(parents=True)  # where the file should come
+    host.cache("kept", b"content")
+    assert [path.name for path in (tmp_path / "lora-doctor").iterdir()] == ["kept"]

@@ -4,6 +4,9 @@ import re
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 FIELDS = ("name", "version", "requires-dist", "requires-python")
+WITH_EXTRAS = re.compile(r"([\w.-]+)\s*\[([^\]]+)\][^;]*;?\s*(.*)")  # name, extras, marker
+OF_EXTRA = re.compile(r"\s*(?:;|\band)\s*extra\s*==\s*['\"]([\w.-]+)['\"]\s*$")  # at the end of a marker
+SYSTEM = {"linux": "Linux", "darwin": "Darwin", "win32": "Windows"}.get(sys.platform, "")
 
 
 def normalise(name):
@@ -88,6 +91,7 @@ def read_distribution(site_folder, entry):
         "dist_info": folder,
         "installer": read_line(folder, "INSTALLER").lower(),
         "requires": [need for need in fields.get("requires-dist", []) if "extra ==" not in need],
+        "of_extras": [need for need in fields.get("requires-dist", []) if "extra ==" in need],
         "requires_python": (fields.get("requires-python") or [""])[0],
         "editable": editable,
         "origin": origin,
@@ -139,6 +143,57 @@ def closure(found, roots):
     return reached
 
 
-FOUND, LEFTOVERS = distributions(search_folders())
-STACK_CLOSURE = closure(FOUND, CONFIG["stack"])
-emit({"section": "packages", "found": FOUND, "leftovers": LEFTOVERS, "closure": sorted(STACK_CLOSURE)})
+def extras_asked(found, reached):
+    """{package: extras} that what is reached asks for on this system, as torch for cuda-toolkit[cublas].
+
+    A marker that says more than the system is not judged here, and nothing is then asked.
+    """
+    asked = {}
+    for one in found:
+        for need in one["requires"] if one["name"] in reached else ():
+            match = WITH_EXTRAS.match(need) if "[" in need else None
+            if match and (
+                not match[3] or re.fullmatch("platform_system == ['\"]" + SYSTEM + "['\"]", match[3])
+            ):
+                names = (normalise(extra.strip()) for extra in match[2].split(","))
+                asked.setdefault(normalise(match[1]), set()).update(names)
+    return asked
+
+
+def add_extras(found, reached):
+    """Move to what a package requires what those of its extras do that are asked for. Was there any?"""
+    asked, is_more = extras_asked(found, reached), False
+    for one in found:
+        extras = asked.get(one["name"], ())
+        for need in list(one["of_extras"]) if extras else ():
+            match = OF_EXTRA.search(need)
+            if match and normalise(match[1]) in extras:
+                one["of_extras"].remove(need)
+                plain, is_more = need[: match.start()], True
+                if plain not in one["requires"]:
+                    one["requires"].append(plain)
+    return is_more
+
+
+def stack_closure(found, roots):
+    """The closure, with what the extras require that it asks for; what else extras require is forgotten."""
+    reached = closure(found, roots)
+    while add_extras(found, reached):
+        reached = closure(found, roots)
+    for one in found:
+        del one["of_extras"]
+    return reached
+
+
+FOLDERS = search_folders()
+FOUND, LEFTOVERS = distributions(FOLDERS)
+STACK_CLOSURE = stack_closure(FOUND, CONFIG["stack"])
+emit(
+    {
+        "section": "packages",
+        "folders": FOLDERS,
+        "found": FOUND,
+        "leftovers": LEFTOVERS,
+        "closure": sorted(STACK_CLOSURE),
+    }
+)

@@ -36,10 +36,13 @@ class Loader(Protocol):
 
 
 def libraries_of(
-    objects: Objects, interpreter: Mapping[str, Any], choice: LibraryChoice | None
+    objects: Objects, interpreter: Mapping[str, Any], folders: Sequence[str], choice: LibraryChoice | None
 ) -> tuple[NativeLibrary, ...]:
-    """Those of torch, then that of bitsandbytes; ``interpreter`` is the section of the survey."""
-    host, folders = objects.host, interpreter["site_folders"]
+    """Those of torch, then that of bitsandbytes; ``interpreter`` is the section of the survey.
+
+    ``folders``: all folders of packages, in the order of sys.path.
+    """
+    host = objects.host
     torch, ours = folder_of(host, folders, "torch"), folder_of(host, folders, "bitsandbytes")
     if torch is None:
         return ()

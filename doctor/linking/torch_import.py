@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from doctor.host import Host
 from doctor.linking.loader import Need, Opening, Process
 
@@ -79,6 +81,8 @@ def _opened(process: Process, path: str) -> Opening:
     if opening.mapped or opening.fault:
         name = next((one.object.soname for one in opening.mapped), "") or posixpath.basename(path)
         itself = Need(name, "torch/__init__.py", path, "path", opening.fault)
+        if opening.fault == "is not there":  # a link may be that leads nowhere
+            itself = Need(name, itself.asked_by)
         opening.needs = {name: itself, **opening.needs}
     return opening
 
@@ -132,12 +136,20 @@ def extension_in(host: Host, folder: str, stem: str) -> str | None:
 
 
 def _joined(openings: Sequence[Opening]) -> Opening:
-    """Several openings as one library, the last of them; each name as it was met first, or as it failed."""
+    """Several openings as one library, the last of them; each name as it was met first, or as it failed.
+
+    What came in by one opening and fails another still came by the first, from LD_LIBRARY_PATH as it may be.
+    """
     joined = Opening(openings[-1].path, openings[-1].fault)
     for opening in openings:
         joined.mapped += opening.mapped
         for name, need in opening.needs.items():
             known = joined.needs.get(name)
-            if known is None or (need.fails and not known.fails):
+            if known is None:
                 joined.needs[name] = need
+            elif need.fails and not known.fails:
+                is_same = need.by == "already loaded"
+                joined.needs[name] = msgspec.structs.replace(need, by=known.by) if is_same else need
+            elif need.by == "path" and need.path != known.path:  # a second file beside the one found by name
+                joined.needs[need.path] = need
     return joined

@@ -171,7 +171,8 @@ def _dynamic(image: Image, size: int) -> dict[str, Any]:
     if any(one["p_offset"] + one["p_filesz"] > size for one in image.loads):
         raise ObjectUnreadable(CUT_SHORT)  # mapping succeeds; the first access beyond the end is SIGBUS
     tags = tags_of(image)
-    tags.setdefault("DT_STRTAB", [0])
+    if "DT_STRTAB" not in tags:  # zeros where a power cut left blocks unwritten; the loader dies of it
+        raise ObjectUnreadable(DAMAGED)
 
     def texts(tag: str) -> list[str]:
         return [_text(image, tags, at) for at in tags.get(tag, ())]

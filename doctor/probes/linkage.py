@@ -35,15 +35,16 @@ def probe(looks: Looks) -> Linkage | Gap:
     build = torch.probe(looks)
     if isinstance(build, Gap):
         return Gap(about="linkage", kind=build.kind, reason=build.reason)
-    interpreter = looks.survey.result().section("interpreter")
-    if interpreter is None:
-        return Gap(about="linkage", kind="failed", reason=looks.survey.result().trouble)
-    folders = tuple(interpreter["site_folders"])
+    survey = looks.survey.result()
+    interpreter, packages = survey.section("interpreter"), survey.section("packages")
+    if interpreter is None or packages is None:
+        return Gap(about="linkage", kind="failed", reason=survey.trouble)
+    folders = tuple(packages["folders"])  # those of PYTHONPATH and of .pth files among them
     objects, choice = Objects(looks.host), chosen(looks)
     if looks.host.os != "linux":
         from doctor.linking.elsewhere import libraries_of
 
-        libraries = libraries_of(objects, interpreter, choice)
+        libraries = libraries_of(objects, interpreter, folders, choice)
         objects.save()
         return Linkage(libraries=libraries, choice=choice)
     process = Process(looks.host, objects, interpreter["executable"])

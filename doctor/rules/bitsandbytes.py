@@ -12,8 +12,11 @@ from doctor.matrix.platform import bitsandbytes_with
 from doctor.rules import Hit, rule
 from doctor.rules.linked import lacks_library, selection, unreadable_by
 from doctor.rules.packages import NATIVE, file_faults
+from doctor.versions import comparable
 
 BREAKS = ("import-bitsandbytes", "load-4bit", "qlora-step")
+# By the system: its name, how its libraries end, and the first release that brings them.
+SYSTEMS = {"darwin": ("macOS", ".dylib", "0.49.0"), "win32": ("Windows", ".dll", "0.43.0")}
 NOT_THERE = "is not there"  # the library that is selected is absent: a rule of its own speaks of that
 
 
@@ -27,7 +30,8 @@ NOT_THERE = "is not there"  # the library that is selected is absent: a rule of 
         "Configured ROCm binary not found",
         "No compatible CUDA binary found at",
         "Could not find the bitsandbytes CUDA binary",
-        "CUDA SETUP: Required library version not found",
+        "Required library version not found: libbitsandbytes",
+        r"re:[Ll]ibrary not found: .{0,200}libbitsandbytes_cuda",
     ),
 )
 def native_library_missing(facts: Facts) -> Iterator[Hit]:
@@ -40,7 +44,7 @@ def native_library_missing(facts: Facts) -> Iterator[Hit]:
     """
     build = facts.bitsandbytes
     assert build is not None
-    if lacks_library(facts, build):
+    if lacks_library(facts, build) and not first_for_system(facts):
         runtime = facts.bitsandbytes_runtime
         wanted = build.expected or "libbitsandbytes for this device"
         none_at_all = not build.libraries
@@ -158,7 +162,10 @@ def unreadable(facts: Facts, build: BitsandbytesBuild, told: tuple[str, ...]) ->
     "error",
     needs=("bitsandbytes_runtime", "torch_runtime"),
     breaks=("load-4bit", "qlora-step"),
-    symptoms=("The installed version of bitsandbytes was compiled without GPU support",),
+    symptoms=(
+        "The installed version of bitsandbytes was compiled without GPU support",
+        "libbitsandbytes_cpu.so: undefined symbol",
+    ),
 )
 def cpu_library_loaded(facts: Facts) -> Iterator[Hit]:
     """bitsandbytes loaded its CPU library where torch sees a GPU
@@ -177,3 +184,73 @@ def cpu_library_loaded(facts: Facts) -> Iterator[Hit]:
             evidence=(Evidence("loaded", runtime.library, f"a library for CUDA {torch.cuda_version}"),),
             fixes=(reinstall(facts, "bitsandbytes"),),
         )
+
+
+def first_for_system(facts: Facts) -> str:
+    """The first release with libraries for this system, where the installed one has none; else ""."""
+    version, build = facts.version_of("bitsandbytes"), facts.bitsandbytes
+    _, ending, release = SYSTEMS.get(facts.system.os if facts.system else "", ("", "", ""))
+    ours, first = comparable(version or ""), comparable(release)
+    has_own = build is not None and any(name.endswith(ending) for name in build.libraries)
+    return release if ours and first and ours < first and not has_own else ""
+
+
+def without_system(facts: Facts, os: str) -> Iterator[Hit]:
+    """A hit where bitsandbytes is of before the first release for this system."""
+    first = first_for_system(facts)
+    if first and facts.system and facts.system.os == os:
+        name, ending, _ = SYSTEMS[os]
+        version = facts.version_of("bitsandbytes") or ""
+        yield Hit(
+            title=f"bitsandbytes {version} has libraries for Linux alone, and this is {name}",
+            evidence=(
+                Evidence("bitsandbytes", version, f"{first} or newer, which has a {ending} for {name}"),
+            ),
+            fixes=(install(facts, f"Upgrade bitsandbytes to {first} or newer", f"bitsandbytes>={first}"),),
+        )
+
+
+@rule(
+    "bitsandbytes/macos-unsupported",
+    "error",
+    needs=("packages", "system"),
+    breaks=BREAKS,
+    symptoms=(
+        r"re:libbitsandbytes_cpu\.so.{0,300}not a mach-o file",
+        "4-bit quantization requires the latest version of bitsandbytes",
+        "No GPU found. A GPU is needed for quantization",
+    ),
+)
+def macos_unsupported(facts: Facts) -> Iterator[Hit]:
+    """This bitsandbytes has no library for macOS
+
+    Why: up to 0.42 its wheel holds libraries for Linux and installs everywhere; from 0.43 to 0.48 there is no
+    wheel for macOS, so that pip takes 0.42 there. Wheels for macOS 14 on Apple silicon come with 0.49. They
+    quantise on the CPU.
+
+    Fix: upgrade to 0.49 or newer; on an Intel Mac, train without quantisation.
+
+    References: https://github.com/bitsandbytes-foundation/bitsandbytes/issues/252
+    https://github.com/bitsandbytes-foundation/bitsandbytes/issues/1460
+    """
+    yield from without_system(facts, "darwin")
+
+
+@rule(
+    "bitsandbytes/no-windows-binary",
+    "error",
+    needs=("packages", "system"),
+    breaks=BREAKS,
+    symptoms=("argument of type 'WindowsPath' is not iterable",),
+)
+def no_windows_binary(facts: Facts) -> Iterator[Hit]:
+    """This bitsandbytes has no library for Windows
+
+    Why: up to 0.42 its wheel holds libraries for Linux alone and installs on Windows all the same. Wheels for
+    Windows come with 0.43.
+
+    Fix: upgrade to 0.43 or newer.
+
+    References: https://pypi.org/project/bitsandbytes/0.43.0/#files
+    """
+    yield from without_system(facts, "win32")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import msgspec
 
 from doctor.facts import Facts
+from doctor.failures import all_failure_text
 from doctor.findings import Evidence, Severity
 from doctor.native import Dependency, NativeLibrary
 from doctor.rules import Hit, rule
 from doctor.rules.cuda_majors import is_overwritten, overwritten, pairs
 from doctor.rules.linked import (
+    NvidiaWheel,
     absent,
     is_cuda,
     lay_down,
@@ -22,6 +25,7 @@ from doctor.rules.linked import (
 )
 
 IMPORT = ("import-torch",)
+UNDEFINED_NCCL = re.compile(r"undefined symbol:? (nccl\w+)")
 STAGES = {"torch": IMPORT, "bitsandbytes": ("import-bitsandbytes", "load-4bit", "qlora-step")}
 
 
@@ -193,17 +197,40 @@ def nccl_conflict(facts: Facts) -> Iterator[Hit]:
     """Another NCCL stands in the place of torch's
 
     Why: torch is linked to the symbols of its own NCCL. The wheels of two CUDA majors bring NCCL under one
-    file name, so that the last one installed wins; LD_LIBRARY_PATH may give another as well.
+    file name, so that the last one installed wins; LD_LIBRARY_PATH or a hand-written pin may give another.
 
     Fix: uninstall the other wheel and lay torch's own down anew, for they share their files.
 
     References: https://github.com/pytorch/pytorch/issues/186591 https://github.com/pytorch/pytorch/issues/119932
     """
-    for library, one in taken_elsewhere(facts, "libnccl"):
+    shadows = list(taken_elsewhere(facts, "libnccl"))
+    for library, one in shadows:
         yield from shadow_hit(facts, library, one, "warning")
     own, others = pairs(facts).get("nvidia-nccl", (None, []))
     if own and is_overwritten(facts, "nvidia-nccl"):
         yield overwritten(facts, own, others)
+    elif own and not shadows:
+        yield from nccl_lacks_symbol(facts, own)
+
+
+def nccl_lacks_symbol(facts: Facts, own: NvidiaWheel) -> Iterator[Hit]:
+    """A hit for torch's own NCCL at another release, once the loader named what it lacks.
+
+    Its symbols carry no versions, so that the files alone do not tell.
+    """
+    lacks = UNDEFINED_NCCL.search(all_failure_text(facts))
+    name, version = own.package.name, own.package.version
+    torch = facts.packages.installed.get("torch") if facts.packages else None
+    is_as_asked = any(need.startswith(f"{name}=={version}") for need in (torch.requires if torch else ()))
+    if lacks:
+        yield Hit(
+            title=f"libnccl.so.2 of {name} {version} lacks {lacks[1]}, which torch asks for",
+            evidence=(
+                Evidence(name, version, "the release that torch asks for"),
+                Evidence("torch", facts.version_of("torch") or ""),
+            ),
+            fixes=(lay_down(facts, "libnccl.so.2", as_asked=not is_as_asked),),
+        )
 
 
 @rule(

@@ -96,8 +96,10 @@ def lay_down(facts: Facts, soname: str, *, as_asked: bool = False) -> Fix:
     name = wheel_of(facts, soname)
     if facts.version_of(name) and not as_asked:
         return reinstall(facts, name)
-    torch = facts.packages.installed.get("torch") if facts.packages else None
-    asked = [one.split(";")[0].strip() for one in (torch.requires if torch else ()) if name_of(one) == name]
+    installed = facts.packages.installed if facts.packages else {}
+    asking = [installed[one] for one in ("torch", "cuda-toolkit") if one in installed]
+    requires = (need for package in asking for need in package.requires if name_of(need) == name)
+    asked = [need.split(";")[0].strip() for need in requires]
     return install(facts, f"Install {asked[0] if asked else name}", asked[0] if asked else name)
 
 
@@ -154,4 +156,7 @@ def lacks_library(facts: Facts, build: BitsandbytesBuild) -> bool:
     if choice is None or not build.libraries:
         return not build.libraries
     stands_in = choice.asked and "_cpu" in choice.library
-    return not choice.is_there or bool(stands_in)
+    # Listed in the folder and yet not there: a link to what is gone, as to a cache that was emptied.
+    library = None if build.override else facts.linkage and facts.linkage.library_of("bitsandbytes")
+    leads_nowhere = bool(library and library.fault == "is not there")
+    return not choice.is_there or bool(stands_in) or leads_nowhere

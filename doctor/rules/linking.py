@@ -19,7 +19,6 @@ GLIBC_PART = re.compile(r"/lib(?:c|m|dl|rt|pthread|util|resolv|mvec)[.-]")
 CXX_VERSION = re.compile(r"\b(?:GLIBCXX|CXXABI)_[\d.]+")
 CUDA_LIBRARY = "libbitsandbytes_cuda"
 FIRST_FOR_OLD_GLIBC = "0.46.0"  # of bitsandbytes
-UNREADABLE = re.compile(r"is (?:cut short|no ELF|empty|for )")
 IMPORTS = {"torch": ("import-torch",), "bitsandbytes": ("import-bitsandbytes", "load-4bit", "qlora-step")}
 
 
@@ -126,15 +125,15 @@ def libstdcxx_too_old(facts: Facts) -> Iterator[Hit]:
 def torch_library_corrupt(facts: Facts) -> Iterator[Hit]:
     """A library that torch loads is no file that a loader can take
 
-    Why: a full disk or a broken download cut it short, or it was built for another machine. Loading a file
-    that is shorter than its own headers say kills the process by SIGBUS.
+    Why: a full disk or a broken download left it out or cut it short, or it was built for another machine.
+    Loading a file that is shorter than its own headers say kills the process by SIGBUS.
 
     Fix: reinstall the package that brings it.
     """
     library = facts.linkage.library_of("torch") if facts.linkage else None
     if library is None or was_loaded(facts, "torch"):
         return
-    ill = {one.path: one.fault for one in library.missing if one.path and UNREADABLE.match(one.fault)}
+    ill = {one.path: one.fault for one in library.missing if one.path and not one.fault.startswith("lacks")}
     if library.fault and library.fault != "is not there":
         ill[library.path] = library.fault
     own = all_named(file_faults(facts).get("torch"))

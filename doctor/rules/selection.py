@@ -30,10 +30,11 @@ def is_of_other_major(facts: Facts, library: str) -> bool:
 
 
 def lost_by_choice(facts: Facts) -> list[Dependency]:
-    """The CUDA libraries that the selected library needs, and that torch has not mapped and nobody finds."""
+    """The CUDA libraries that the selected library needs and nobody finds, those apart that fail torch."""
     if facts.linkage is None or was_loaded(facts, "bitsandbytes"):
         return []
-    of_torch = {one.name for one in absent(facts.linkage.library_of("torch"))}
+    torch = facts.linkage.library_of("torch")
+    of_torch = {one.name for one in torch.missing} if torch else set()
     return [one for one in absent(facts.linkage.library_of("bitsandbytes")) if one.name not in of_torch]
 
 
@@ -42,7 +43,11 @@ def lost_by_choice(facts: Facts) -> list[Dependency]:
     "error",
     needs=("bitsandbytes", "torch"),
     breaks=BREAKS,
-    symptoms=("value must be digits only", "environment variable detected; loading libbitsandbytes"),
+    symptoms=(
+        "value must be digits only",
+        "environment variable detected; loading libbitsandbytes",
+        r"re:libbitsandbytes_cuda\d{3}_nocublaslt\d{3}",
+    ),
 )
 def override_variable_wrong(facts: Facts) -> Iterator[Hit]:
     """BNB_CUDA_VERSION names a library that is absent, or that nothing here can be linked to
@@ -126,6 +131,7 @@ def wrong_cuda_library(facts: Facts) -> Iterator[Hit]:
     breaks=BREAKS,
     symptoms=(
         "CUDA SETUP ERROR: Missing dependency",
+        r"re:did not contain .{0,80}as expected! Searching further paths",
         r"re:lib(?:cudart|cublas|cublasLt|cusparse)\.so\.\d[\d.]*: cannot open shared object file",
     ),
 )

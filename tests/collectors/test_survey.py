@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -226,6 +227,43 @@ def test_what_an_interrupted_uninstall_left(environment: Environment) -> None:
     packages = section(environment.survey(), "packages")
     assert packages["leftovers"] == ["~eft", "~ransformers-5.0.dist-info"]
     assert [one["name"] for one in packages["found"]] == ["peft"]
+
+
+def test_what_is_required_of_an_extra_that_is_asked_for(environment: Environment) -> None:
+    """As torch 2.13 takes NVIDIA's wheels by extras of cuda-toolkit."""
+    system = platform.system()
+    environment.install(
+        "torch",
+        requires=[
+            f'cuda_toolkit[cublas, cudart]==13.0.3; platform_system == "{system}"',
+            "optree[never]; python_version < '3'",
+            "absent[more]",
+        ],
+    )
+    of_extras = [
+        "nvidia-cublas==13.1.*; (sys_platform == 'linux' or sys_platform == 'win32') and extra == 'cublas'",
+        "nvidia-nvjitlink<14; extra == 'cublas'",
+        "nvidia-nvjitlink<14; extra == 'cudart'",
+        "nvidia-npp; extra == 'npp'",
+    ]
+    environment.install("cuda_toolkit", requires=["wheel", *of_extras])
+    environment.install("optree", requires=["numpy; extra == 'never'"])
+    for name in ("nvidia_cublas", "nvidia_nvjitlink", "nvidia_npp", "numpy"):
+        environment.install(name)
+    answer = environment.survey()
+    assert found(answer)["cuda-toolkit"]["requires"] == [
+        "wheel",
+        "nvidia-cublas==13.1.*; (sys_platform == 'linux' or sys_platform == 'win32')",
+        "nvidia-nvjitlink<14",
+    ]
+    assert found(answer)["optree"]["requires"] == []
+    assert section(answer, "packages")["closure"] == [
+        "cuda-toolkit",
+        "nvidia-cublas",
+        "nvidia-nvjitlink",
+        "optree",
+        "torch",
+    ]
 
 
 def test_the_stack_and_what_it_requires_is_looked_at(environment: Environment) -> None:

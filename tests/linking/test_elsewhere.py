@@ -43,7 +43,7 @@ MAC: dict[str, bytes] = {
 def told(system: str, blobs: dict[str, bytes], library: str, **interpreter: Any) -> tuple[NativeLibrary, ...]:
     host = FakeHost(os=system, blobs=blobs, env={"SYSTEMROOT": "C:/Windows"})
     choice = LibraryChoice(library=library, because="it was asked for", is_there=True)
-    return libraries_of(Objects(host), interpreter, choice)
+    return libraries_of(Objects(host), interpreter, interpreter["site_folders"], choice)
 
 
 def on_windows(blobs: dict[str, bytes] = WINDOWS) -> tuple[NativeLibrary, ...]:

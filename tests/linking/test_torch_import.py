@@ -6,7 +6,7 @@ import native_files
 import pytest
 from elf_files import elf
 from fakes import FakeHost
-from native_files import BLOBS, CUDA, FILES, RUNTIME, SITE
+from native_files import BLOBS, CUDA, FILES, RUNTIME, SITE, SYSTEM
 
 from doctor.linking.loader import Opening, Process
 from doctor.linking.torch_import import Preloads, fits, open_torch, preloads
@@ -93,8 +93,10 @@ def test_patterns() -> None:
     assert not fits("libcublasLt.so.13", "libcublas.so.*[0-9]")
 
 
-def opened(blobs: dict[str, bytes], folders: tuple[str, ...] = (SITE,)) -> Opening:
-    host = FakeHost(files=FILES, blobs=blobs)
+def opened(
+    blobs: dict[str, bytes], folders: tuple[str, ...] = (SITE,), env: dict[str, str] | None = None
+) -> Opening:
+    host = FakeHost(files=FILES, blobs=blobs, env=env or {})
     process = Process(host, Objects(host), "/env/bin/python")
     return open_torch(process, f"{SITE}/torch", folders, "13.0")
 
@@ -118,6 +120,22 @@ def test_what_is_nowhere_is_missing() -> None:
     assert told.needs[RUNTIME].asked_by.endswith("libtorch_global_deps.so")
 
 
+def test_a_second_runtime_beside_that_of_the_system() -> None:
+    system = f"{SYSTEM}/{RUNTIME}"
+    told = opened({**APART, system: BLOBS[f"{CUDA}/{RUNTIME}"]}, (SITE, ELSEWHERE))
+    runtimes = [(need.path, need.by) for need in told.needs.values() if need.name == RUNTIME]
+    assert runtimes == [(system, "default folder"), (f"{ELSEWHERE}/nvidia/cu13/lib/{RUNTIME}", "path")]
+
+
+def test_what_came_by_a_variable_and_fails_a_later_opening_came_by_it() -> None:
+    foreign = elf(soname=RUNTIME, defines=("libcudart.so.12",))
+    blobs = {f"/foreign/{RUNTIME}": foreign, **BLOBS}
+    del blobs[f"{CUDA}/{RUNTIME}"]
+    need = opened(blobs, env={"LD_LIBRARY_PATH": "/foreign"}).needs[RUNTIME]
+    assert (need.path, need.by) == (f"/foreign/{RUNTIME}", "LD_LIBRARY_PATH")
+    assert need.fault == f"lacks version {RUNTIME}"
+
+
 def test_an_older_folder_layout() -> None:
     old = {
         path.replace("cu13/lib/libcudart", "cuda_runtime/lib/libcudart"): one for path, one in APART.items()
@@ -129,6 +147,18 @@ def test_an_older_folder_layout() -> None:
 def test_a_preloaded_library_that_is_none() -> None:
     told = opened({**BLOBS, f"{CUDA}/libcublasLt.so.13": b"text"})
     assert told.needs["libcublasLt.so.13"].fault == "is no ELF file"
+
+
+def test_a_link_to_a_library_that_is_gone() -> None:
+    class Dangling(FakeHost):
+        def list_folder(self, path: str) -> tuple[str, ...]:
+            return (*super().list_folder(path), *(("libcublasLt.so.13",) if path == CUDA else ()))
+
+    blobs = {path: one for path, one in BLOBS.items() if not path.endswith("libcublasLt.so.13")}
+    host = Dangling(files=FILES, blobs=blobs)
+    process = Process(host, Objects(host), "/env/bin/python")
+    need = open_torch(process, f"{SITE}/torch", (SITE,), "13.0").needs["libcublasLt.so.13"]
+    assert need.fails and (need.path, need.fault) == ("", "")
 
 
 def test_no_extension_module() -> None:

@@ -6,6 +6,7 @@ import glob
 import io
 import os
 import re
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +87,12 @@ def test_what_is_no_elf_file(content: bytes, words: str) -> None:
 def test_a_damaged_file_still_tells_its_machine(content: bytes, damage: str) -> None:
     found = read(content)
     assert (found.machine, found.damage) == ("x86_64", damage)
+
+
+def test_zeros_in_place_of_the_dynamic_section() -> None:
+    offset, _, _, size = struct.unpack_from("<4Q", FULL, 64 + 56 + 8)  # in the second program header
+    zeroed = FULL[:offset] + bytes(size) + FULL[offset + size :]
+    assert read(zeroed).damage == "has a damaged dynamic section"
 
 
 def test_the_machine_is_told_by_its_name() -> None:

@@ -42,6 +42,12 @@ def test_the_healthy_machine() -> None:
     assert told(healthy.host()) == LINKAGE
 
 
+def test_packages_in_a_folder_that_no_installer_knows() -> None:
+    """As ``pip install --target`` fills one, for PYTHONPATH or a .pth file to name it."""
+    found = survey(interpreter={"site_folders": ["/env/empty"]}, packages={"folders": ["/env/empty", SITE]})
+    assert told(healthy.host(survey=emits(*found))) == LINKAGE
+
+
 def test_a_quick_look_reads_no_gpu_code_unless_it_is_kept() -> None:
     host = healthy.host()
     quick = told(host, quick=True)

@@ -12,6 +12,7 @@ from doctor.facts import Facts, FileCheck, FileFault, Proof, TorchBuild
 from doctor.findings import Severity
 from doctor.native import NativeLibrary
 
+from .gpu_machines import machine
 from .judging import case, check, facts, findings, ids
 from .linkages import bnb_library, linkage, needed
 
@@ -36,7 +37,74 @@ CUT = fault(altered=(CPU,), truncated=(CPU,))
 GONE = fault(missing=(CUDA,))
 MOCK = but(RUNTIME, library=None, handle="ErrorHandlerMockBNBNativeLibrary")
 
+LINUX_ALONE = ("libbitsandbytes_cpu.so", "libbitsandbytes_cuda118.so")
+
+
+def elsewhere(os: str, version: str, libraries: tuple[str, ...] | None) -> Facts:
+    """bitsandbytes on macOS or Windows, NVIDIA's driver not asked. None: its files were not seen."""
+    build = (
+        "not seen" if libraries is None else but(BUILD, version=version, libraries=libraries, expected=None)
+    )
+    nothing = dict.fromkeys(("driver_signs", "driver", "gpus", "cuda_driver", "compiling", "linkage"), "none")
+    runtimes = dict.fromkeys(("torch_runtime", "bitsandbytes_runtime", "trial"), "not asked")
+    cpu = TorchBuild(version="2.13.0", cuda_version=None, hip_version=None, variant="cpu")
+    return facts(
+        **nothing,
+        **runtimes,
+        system=but(healthy.FACTS.system, os=os, name="of another maker", arch="arm64", libc=None),
+        packages=healthy.packages(torch="2.13.0", bitsandbytes=version),
+        torch=cpu,
+        bitsandbytes=build,
+        accelerators=(),
+    )
+
+
 HITS = {
+    "a wheel for Linux on macOS": case(
+        "bitsandbytes/macos-unsupported",
+        "error",
+        elsewhere("darwin", "0.42.0", LINUX_ALONE),
+        "bitsandbytes 0.42.0 has libraries for Linux alone, and this is macOS",
+        seen=("bitsandbytes: 0.42.0 -> 0.49.0 or newer, which has a .dylib for macOS",),
+        command=f"{PYTHON} -m pip install bitsandbytes>=0.49.0",
+    ),
+    "a wheel for Linux on macOS, in a file": case(
+        "bitsandbytes/macos-unsupported",
+        "error",
+        elsewhere("darwin", "0.42.0", None),
+        "and this is macOS",
+    ),
+    "a wheel for Linux on Windows": case(
+        "bitsandbytes/no-windows-binary",
+        "error",
+        elsewhere("win32", "0.41.3", ()),
+        "bitsandbytes 0.41.3 has libraries for Linux alone, and this is Windows",
+        command="bitsandbytes>=0.43.0",
+    ),
+    "a link that leads nowhere": case(
+        MISSING,
+        "error",
+        facts(
+            linkage=linkage(bnb_library(path="/cache/gone", fault="is not there")),
+            files=checked(GONE),
+            bitsandbytes_runtime=MOCK,
+        ),
+        "bitsandbytes 0.50.2 has no native library to load: libbitsandbytes_cuda130 is not there",
+        command=REINSTALL,
+    ),
+    "a release from before torch's CUDA, on a GPU that takes a twin": case(
+        MISSING,
+        "error",
+        but(
+            machine("Tesla V100-SXM2-16GB", torch="2.4.0+cu124", bitsandbytes="0.43.0"),
+            bitsandbytes=but(
+                BUILD, version="0.43.0", libraries=LINUX_ALONE, expected="libbitsandbytes_cuda124_nocublaslt"
+            ),
+        ),
+        "libbitsandbytes_cuda124_nocublaslt is not there",
+        command="bitsandbytes>=0.43.1",
+        beside=("gpu/bf16-unsupported", "gpu/int8-unsupported"),
+    ),
     "no library at all": case(
         MISSING,
         "error",
@@ -134,6 +202,9 @@ HITS = {
 }
 
 MISSES = {
+    "a wheel for macOS": elsewhere("darwin", "0.50.2", ("libbitsandbytes_cpu.dylib",)),
+    "one that was built on macOS": elsewhere("darwin", "0.45.0", ("libbitsandbytes_cpu.dylib",)),
+    "a wheel for Windows": elsewhere("win32", "0.43.0", ("libbitsandbytes_cpu.dll",)),
     "another minor release of the same CUDA": facts(
         torch=but(TORCH, cuda_version="13.2"), bitsandbytes=but(BUILD, expected="libbitsandbytes_cuda132")
     ),

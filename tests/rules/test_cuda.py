@@ -92,6 +92,19 @@ HITS = {
     ),
     "another cuDNN": case(CUDNN, "warning", facts(**by_path("libcudnn.so.9")), "gives torch"),
     "another NCCL": case(NCCL, "warning", facts(**by_path("libnccl.so.2")), "gives torch"),
+    "an NCCL of another release, and what torch asks of it": case(
+        NCCL,
+        "error",
+        facts(
+            **with_wheels(nccl_cu13="2.27.7"),
+            torch_runtime="failed",
+            trial=trial(raised("import-torch", "libtorch_cuda.so: undefined symbol: ncclCommResume")),
+        ),
+        "libnccl.so.2 of nvidia-nccl-cu13 2.27.7 lacks ncclCommResume, which torch asks for",
+        seen=("nvidia-nccl-cu13: 2.27.7 -> the release that torch asks for",),
+        command="-m pip install nvidia-nccl-cu13",
+        beside=("torch/import-failed",),  # which is told beneath it
+    ),
     "NCCL's file is that of another CUDA": case(
         NCCL,
         "error",

@@ -95,6 +95,24 @@ HITS = {
         f"{NVIDIA}/libcudart.so.13, which torch loads, is cut short",
         command="-m pip install nvidia-cuda-runtime",
     ),
+    "zeros in place of what the loader reads": case(
+        CORRUPT,
+        "error",
+        facts(
+            linkage=linkage(torch_library(needed("libnccl.so.2", fault="has a damaged dynamic section"))),
+            **NOT_TRIED,
+        ),
+        "libnccl.so.2, which torch loads, has a damaged dynamic section",
+        command="-m pip install nvidia-nccl-cu13",
+    ),
+    "a folder of its name": case(
+        CORRUPT,
+        "error",
+        facts(
+            linkage=linkage(torch_library(needed("libcublas.so.13", fault="is no regular file"))), **NOT_TRIED
+        ),
+        f"{NVIDIA}/libcublas.so.13, which torch loads, is no regular file",
+    ),
     "torch's own for another machine": case(
         CORRUPT,
         "error",

@@ -125,6 +125,17 @@ def test_what_torch_lacks_itself_is_told_of_torch() -> None:
     assert NOT_FOUND not in ids(given) and "cuda/libraries-missing" in ids(given)
 
 
+def test_what_cannot_serve_torch_is_told_of_torch() -> None:
+    lost, unfit = needed("libcublas.so.13", ""), needed("libcublas.so.13", fault="is no regular file")
+    given = facts(
+        bitsandbytes_runtime="--quick",
+        torch_runtime="--quick",
+        trial="--quick",
+        linkage=linkage(torch_library(unfit), bnb_library(lost)),
+    )
+    assert NOT_FOUND not in ids(given) and "torch/native-library-corrupt" in ids(given)
+
+
 def test_a_mock_that_is_explained_is_not_told_twice() -> None:
     given = HITS["torch brings the libraries under other names"][2]
     assert "bitsandbytes/native-library-not-loaded" not in ids(given)
