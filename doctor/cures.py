@@ -8,7 +8,7 @@ import re
 from doctor import edits
 from doctor.facts import Facts, Interpreter
 from doctor.findings import Fix
-from doctor.matrix.choosing import driver_for, last_branches, torch_for
+from doctor.matrix.choosing import TorchChoice, driver_for, last_branches, torch_for, torch_since
 from doctor.matrix.machine import Machine
 
 Command = tuple[str, ...]
@@ -92,10 +92,25 @@ def torch_for_machine(facts: Facts) -> tuple[Fix, ...]:
     choice = torch_for(facts)
     if choice is None:
         return newer_driver(facts, driver_for(facts)) if facts.driver else ()
+    return (torch_fix(facts, choice),)
+
+
+def torch_fix(facts: Facts, choice: TorchChoice) -> Fix:
+    """Install one build of torch."""
     runs = "this driver and GPU run" if facts.driver else "runs on this GPU"
-    title = f"Install torch {choice.release} built for {choice.variant}, which {runs}"
+    built = "" if "+" in choice.release else f" built for {choice.variant}"
+    title = f"Install torch {choice.release}{built}, which {runs}"
     options = ("--index-url", TORCH_INDEX + choice.variant)
-    return (install(facts, title, f"torch=={choice.release}", options=options),)
+    return install(facts, title, f"torch=={choice.release}", options=options)
+
+
+def torch_from(facts: Facts, first: str) -> Fix | None:
+    """Install the nearest torch from a release on that this driver and these GPUs can use; None without one.
+
+    The plain index has each release for one CUDA alone.
+    """
+    choice = torch_since(facts, first)
+    return torch_fix(facts, choice) if choice else None
 
 
 def newer_driver(facts: Facts, version: str, hint: str = "") -> tuple[Fix, ...]:

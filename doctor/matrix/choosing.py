@@ -37,6 +37,16 @@ def torch_for(facts: Facts) -> TorchChoice | None:
     return nearest_build(facts, machine)
 
 
+def torch_since(facts: Facts, first: str) -> TorchChoice | None:
+    """The nearest build from a release on that this driver and these GPUs run, None where none is known."""
+    if facts.torch is None or facts.driver is None:
+        return None
+    there = msgspec.structs.replace(facts.torch, version=first)
+    choice, bound = torch_for(msgspec.structs.replace(facts, torch=there)), comparable(first)
+    release = comparable(choice.release.removesuffix(".*")) if choice else None
+    return choice if release and bound and release >= bound else None
+
+
 def is_asked_for(facts: Facts) -> bool:
     """Do the facts come from a file, so that there is nothing to look at?"""
     return facts.packages is not None and facts.packages.wanted is not None
@@ -47,7 +57,7 @@ def nearest_build(facts: Facts, machine: Machine) -> TorchChoice | None:
     if not machine.wants_cuda:
         return None
     torch = facts.torch.version if facts.torch else ""
-    release = torch.partition("+")[0] if is_published(torch) else ""
+    release = public_release(torch)
     for minor in minors_by_nearness(facts):
         usable = variants(minor, machine) if has_python(minor, machine) else ()
         if usable:
@@ -56,6 +66,13 @@ def nearest_build(facts: Facts, machine: Machine) -> TorchChoice | None:
             same = f"{release}+{variant}"
             return TorchChoice(same if minor_of(release) == minor else f"{minor}.*", variant)
     return None
+
+
+def public_release(version: str) -> str:
+    """The release that a build is of, where the index has it: "2.13.0" of "2.13.0+rocm7.1"; else ""."""
+    release = version.partition("+")[0]
+    known = any(one.version == release for one in releases_of("torch"))
+    return release if known or is_published(version) else ""
 
 
 def minors_by_nearness(facts: Facts) -> list[str]:

@@ -42,7 +42,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             stated["glibc"] = libc.removeprefix("glibc ") if libc.startswith("glibc ") else ""
             stated["wsl"] = facts.system.wsl
         if facts.driver:
-            heard = facts.cuda_driver.version if facts.cuda_driver else None
+            libcuda = facts.cuda_driver  # one that the GPU refuses, of an image, offers nothing
+            heard = libcuda.version if libcuda and not libcuda.init_code else None
             stated["driver"] = facts.driver.version
             stated["driver_cuda"] = heard or facts.driver.cuda_version or ""
         # What is hidden now may be shown to the next program.

@@ -18,7 +18,9 @@ def table(name: str) -> dict[str, Any]:
 
 def bitsandbytes_with(library: str, above: str, facts: Facts) -> str | None:
     """The first bitsandbytes release above one that ships a library for this system, None without one."""
-    digits, floor = library.removeprefix("libbitsandbytes_cuda"), comparable(above)
+    # Releases with twins have them for every CUDA, and later ones have need of none.
+    digits = library.removeprefix("libbitsandbytes_cuda").removesuffix("_nocublaslt")
+    floor = comparable(above)
     wheels = [row for row in table("bitsandbytes_builds")["wheel"] if installs_here(row["platform"], facts)]
     spans = [row["first"] for row in wheels if digits in row.get("cuda", ())]
     later = [(order, first) for first in spans if (order := comparable(first)) and floor and order > floor]

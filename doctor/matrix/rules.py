@@ -9,7 +9,7 @@ from typing import get_args
 
 import msgspec
 
-from doctor.cures import install, set_variable, torch_for_machine, uninstall
+from doctor.cures import install, set_variable, torch_for_machine, torch_from, uninstall
 from doctor.facts import Facts, Stage
 from doctor.failures import all_failure_text, shows
 from doctor.findings import CONFIDENCES, SEVERITIES, Confidence, Evidence, Fix
@@ -192,9 +192,9 @@ def cure(row: Row, remedy: Remedy, facts: Facts) -> tuple[Fix, ...]:
         return torch_for_machine(facts)
     if remedy.upgrade:
         bound = row.when[remedy.upgrade].fixed
-        return (
-            install(facts, f"Upgrade {remedy.upgrade} to {bound} or newer", f"{remedy.upgrade}>={bound}"),
-        )
+        of_machine = torch_from(facts, bound or "") if remedy.upgrade == "torch" else None
+        title = f"Upgrade {remedy.upgrade} to {bound} or newer"
+        return (of_machine or install(facts, title, f"{remedy.upgrade}>={bound}"),)
     if remedy.downgrade:
         bound = row.when[remedy.downgrade].introduced
         return (

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from doctor.facts import (
     Accelerator,
     BitsandbytesBuild,
+    CudaDriver,
     Facts,
     Gpu,
     Packages,
@@ -51,7 +52,13 @@ def driver(facts: Facts) -> str:
         return reason(facts, "driver")
     text = f"{seen.version}, offers CUDA {seen.cuda_version}" if seen.cuda_version else seen.version
     witnesses = ", ".join(f"{name} says {version}" for name, version in seen.disagreement.items())
-    return f"{text}; {witnesses}" if witnesses else text
+    return "; ".join(part for part in (text, witnesses, _libcuda(facts.cuda_driver)) if part)
+
+
+def _libcuda(seen: CudaDriver | None) -> str:
+    if seen and seen.failure:
+        return f"libcuda {seen.failure}"
+    return f"CUDA does not start (error {seen.init_code})" if seen and seen.init_code else ""
 
 
 def gpu(facts: Facts) -> str:

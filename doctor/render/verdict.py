@@ -43,12 +43,22 @@ def _word(report: Report) -> str:
     return _WORDS[report.verdict]
 
 
+# Fields of Facts whose names tell a reader nothing.
+_PLAIN_NAMES = {
+    "driver_signs": "signs of a driver",
+    "cuda_driver": "libcuda's answer",
+    "torch_runtime": "torch's import",
+    "bitsandbytes_runtime": "bitsandbytes' import",
+}
+
+
 def unasked_rules(report: Report) -> str:
     """Rules that lacked facts, in one line; "" where there are none."""
     if not report.not_judged:
         return ""
     missing = {field for rule in report.not_judged for field in rule.missing}
-    names = [field for field in Facts.__struct_fields__ if field in missing] or sorted(missing)
+    fields = [field for field in Facts.__struct_fields__ if field in missing] or sorted(missing)
+    names = [_PLAIN_NAMES.get(field, field) for field in fields]
     return f"{plural(len(report.not_judged), 'rule')} could not be asked, for want of {listed(names)}."
 
 

@@ -40,16 +40,17 @@ MEANINGS = {
 }
 
 
-NO_LIBCUDA = (
-    "there is no libcuda.so.1",
-    "Install CUDA's part of the driver (Ubuntu: libnvidia-compute of the driver's branch, Debian: libcuda1)",
+NO_LIBCUDA = "there is no libcuda.so.1"
+INSTALL_LIBCUDA = (
+    "Install CUDA's part of the driver (Ubuntu: libnvidia-compute of the driver's branch, Debian: libcuda1)"
 )
+PASS_LIBCUDA_IN = "Start the container with -e NVIDIA_DRIVER_CAPABILITIES=compute,utility"
 
 
 def known_of(seen: Witnesses) -> tuple[str, str] | None:
     """What an error means, and the way on; None where that is not known."""
     if seen.facts.driver_signs and seen.libcuda is None and seen.cuda_code is None:
-        return NO_LIBCUDA
+        return NO_LIBCUDA, PASS_LIBCUDA_IN if seen.container else INSTALL_LIBCUDA
     return MEANINGS.get(seen.cuda_code or 0)
 
 

@@ -77,7 +77,7 @@ def cures_of_the_fabric(facts: Facts, seen: Witnesses) -> tuple[Fix, Fix]:
         return install, start
     if not seen.switches and seen.signs.bus:
         ready = (("sudo", "nvidia-smi", "conf-compute", "-srs", "1"),)
-        return start, on_host(facts, "Or, in confidential-computing mode, set the GPUs ready", ready)
+        return start, on_host(facts, "In confidential-computing mode, set the GPUs ready", ready)
     return start, install
 
 
@@ -132,7 +132,7 @@ def uvm_broken(facts: Facts) -> Iterator[Hit]:
         confidence="confirmed" if no_file or unloaded else "likely",
         evidence=(
             Evidence("CUDA", seen.cuda_words, "success"),
-            Evidence("nvidia-uvm", what, "loaded, with its file"),
+            *((Evidence("nvidia-uvm", what, "loaded, with its file"),) if no_file or unloaded else ()),
         ),
         fixes=((give, make) if seen.container else (make, reload)) if no_file else (reload,),
     )

@@ -22,6 +22,7 @@ from doctor.matrix.torch_builds import cuda_of
 from doctor.rules import Hit, rule
 from doctor.rules.bitsandbytes_code import library_verdict, loaded_library
 from doctor.rules.builds import COMPUTE, NO_CODE, torch_build, version_of
+from doctor.rules.witnesses import COMPAT_NOT_SUPPORTED, Witnesses
 
 EVERYTHING = ("see-gpu", *COMPUTE, "multi-gpu")
 UNTRANSLATED = "PTX was compiled with an unsupported toolchain"
@@ -62,13 +63,21 @@ def too_old_for_cuda_runtime(facts: Facts) -> Iterator[Hit]:
     assert facts.driver and facts.torch
     offers, floor = machine.offered_cuda, driver_of(cuda, machine)
     yield Hit(
-        title=f"the NVIDIA driver {facts.driver.version} is too old for torch's CUDA {cuda}",
+        title=f"The NVIDIA driver {facts.driver.version} is too old for torch's CUDA {cuda}",
         evidence=(
             Evidence("driver", offering(machine), f"{floor} or newer" if floor else ""),
             Evidence("torch", facts.torch.version, f"a build for CUDA {major_of(offers)}" if offers else ""),
+            *compat_refused(facts),
         ),
         fixes=cures_of_driver(facts, cuda, floor),
     )
+
+
+def compat_refused(facts: Facts) -> Iterator[Evidence]:
+    """The library of an image that should lift an old driver, where the GPU refuses it."""
+    seen = Witnesses(facts)
+    if seen.cuda_code == COMPAT_NOT_SUPPORTED:
+        yield Evidence("CUDA", seen.cuda_words, "success: cuda-compat does not help on this GPU")
 
 
 def offering(machine: Machine) -> str:

@@ -141,9 +141,10 @@ def device_nodes_not_usable(facts: Facts) -> Iterator[Hit]:
         return
     refused = facts.cuda_driver.refused if facts.cuda_driver else {}
     blocked = list(refused) or [node.path for node in seen.signs.nodes if not node.usable]
-    absent = not seen.signs.nodes and seen.signs.nvml_code == DRIVER_NOT_LOADED
+    absent = not seen.signs.nodes and seen.nvml_code == DRIVER_NOT_LOADED
     what = f"{blocked[0] if blocked else '/dev/nvidia*'} {'is not there' if absent else 'is not usable'}"
-    said = seen.signs.nvml_error or seen.cuda_words
+    kept = next((one.error for one in seen.signs.lost), "")
+    said = seen.nvml_words or kept or seen.cuda_words
     how = next(iter(refused.values()), "")
     yield Hit(
         title=f"{what} for this {'container' if seen.container else 'user'}, though the driver is loaded",

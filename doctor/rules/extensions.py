@@ -5,24 +5,41 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.cures import install
+import msgspec
+
+from doctor.cures import install, installer_of, uninstall
 from doctor.facts import Facts, Toolkit
 from doctor.failures import failed_runs, failure_text
 from doctor.findings import Evidence, Fix, Severity
 from doctor.native import NativeLibrary
 from doctor.rules import Hit, rule
+from doctor.rules.features import severity_of
 from doctor.rules.linked import absent, torch_major, was_loaded
 
 # "…/flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: undefined symbol: _ZN3c104cuda9SetDeviceEi"
 OF_ANOTHER_TORCH = re.compile(r"([\w./+-]+\.so): undefined symbol: (_ZN?K?(?:3c10|2at|5torch)\w*)")
 CUDART = re.compile(r"libcudart\.so\.(\d+)")
-FLASH = "flash-attn"
+PIN = re.compile(r"torch\s*==\s*(\d[\d.]*\d)(?=$|[\s;,)])")
+FLASH, XFORMERS = "flash-attn", "xformers"
 STACK_OWN = ("torch", "bitsandbytes")
 UNDEFINED = r"re:undefined symbol:? _ZN?K?(?:3c10|2at|5torch)"
+# "xFormers was built for:\n    PyTorch 2.10.0+cu128 with CUDA 1208 (you have 2.11.0+cu130)"
+BUILT_FOR = re.compile(r"xFormers was built for:\s{1,20}PyTorch (\S{1,60}) ")
+OTHER_TOOLKIT = ("does not match the version torch was compiled with", "The detected CUDA version")
 NO_CUDART = r"re:libcudart\.so\.\d[\d.]*: cannot open shared object file"
 
 
-def of_another_torch(facts: Facts, *, flash: bool) -> Iterator[Hit]:
+def package_of(path: str) -> str:
+    """The package that a library belongs to, "" for one that has no rule of its own.
+
+    >>> package_of("/site-packages/xformers/_C.so"), package_of("flash_attn_2_cuda.so")
+    ('xformers', 'flash-attn')
+    """
+    name = path.rpartition("/")[2]
+    return FLASH if name.startswith("flash_attn") else XFORMERS if "/xformers/" in path else ""
+
+
+def of_another_torch(facts: Facts, package: str) -> Iterator[Hit]:
     """One hit for each extension that was built against another torch: a stage failed of it, or will."""
     told = set()
     for run in failed_runs(facts):
@@ -30,13 +47,13 @@ def of_another_torch(facts: Facts, *, flash: bool) -> Iterator[Hit]:
         name = found[1].rpartition("/")[2] if found else ""
         if found and "/torch/lib/" not in found[1] and name not in told:
             told.add(name)
-            if name.startswith("flash_attn") is flash:
+            if package_of(found[1]) == package:
                 yield abi_hit(facts, name, found[2], "error", (run.stage,))
     for library in facts.linkage.libraries if facts.linkage else ():
         name = library.path.rpartition("/")[2]
         if library.undefined and name not in told and not was_loaded(facts, library.package):
             told.add(name)
-            if (library.package == FLASH) is flash:
+            if (library.package if library.package in (FLASH, XFORMERS) else "") == package:
                 yield abi_hit(facts, name, library.undefined[0], "warning", ())
 
 
@@ -61,7 +78,12 @@ def rebuilt(facts: Facts) -> Fix:
     return install(facts, "Build flash-attn for this torch", FLASH, again=True, options=options)
 
 
-@rule("flash-attn/torch-abi-mismatch", "error", needs=("packages",), symptoms=(UNDEFINED,))
+@rule(
+    "flash-attn/torch-abi-mismatch",
+    "error",
+    needs=("packages",),
+    symptoms=(UNDEFINED, r"re:flash_attn_2_cuda[\w.-]{0,60}:? undefined symbol"),
+)
 def flash_abi_mismatch(facts: Facts) -> Iterator[Hit]:
     """flash-attn was built for another torch, or for the other C++ ABI
 
@@ -74,7 +96,7 @@ def flash_abi_mismatch(facts: Facts) -> Iterator[Hit]:
     References: https://github.com/Dao-AILab/flash-attention/issues/975
     https://github.com/Dao-AILab/flash-attention/issues/1644
     """
-    yield from of_another_torch(facts, flash=True)
+    yield from of_another_torch(facts, FLASH)
 
 
 @rule("extension/torch-abi-mismatch", "error", needs=("packages",), symptoms=(UNDEFINED,))
@@ -86,7 +108,59 @@ def extension_abi_mismatch(facts: Facts) -> Iterator[Hit]:
 
     Fix: install the release that was built for this torch, or build it anew.
     """
-    yield from of_another_torch(facts, flash=False)
+    yield from of_another_torch(facts, "")
+
+
+@rule(
+    "xformers/torch-mismatch",
+    "error",
+    needs=("packages",),
+    symptoms=("xFormers can't load C++/CUDA extensions", "xFormers was built for:"),
+)
+def xformers_mismatch(facts: Facts) -> Iterator[Hit]:
+    """xformers was built for another torch
+
+    Why: each release of xformers is compiled for one torch and one CUDA. Beside another its Python code is
+    imported all the same, with a warning, and its kernels are not there: memory-efficient attention fails
+    where it is asked for, as by unsloth and diffusers. An upgrade of torch leaves xformers as it was.
+
+    Fix: install the xformers of this torch, or uninstall it; torch has an attention of its own (sdpa).
+
+    References: https://github.com/facebookresearch/xformers/issues/982
+    https://github.com/invoke-ai/InvokeAI/issues/6590
+    """
+    torch, version = facts.version_of("torch") or "", facts.version_of(XFORMERS) or ""
+    failed = list(of_another_torch(facts, XFORMERS))
+    yield from (msgspec.structs.replace(hit, fixes=xformers_cures(facts, torch)) for hit in failed)
+    of = built_for(facts, torch)
+    if of and not failed and not (facts.torch and facts.torch.variant == "cpu"):
+        yield Hit(
+            title=f"xformers {version} was built for torch {of}, not {torch}",
+            severity="warning",
+            evidence=(Evidence(XFORMERS, f"built for torch {of}", torch), Evidence("torch", torch)),
+            fixes=xformers_cures(facts, torch),
+        )
+
+
+def built_for(facts: Facts, torch: str) -> str:
+    """The other torch that xformers was built for: as it says itself, or as its metadata pins it; else ""."""
+    package = facts.packages.installed.get(XFORMERS) if facts.packages else None
+    noise = "\n".join(run.noise for run in facts.trial.runs) if facts.trial else ""
+    said = BUILT_FOR.search(noise)
+    pins = [found[1] for one in (package.requires if package else ()) if (found := PIN.match(one))]
+    other = bool(pins and torch) and pins[0] != torch.partition("+")[0]
+    return said[1] if said else pins[0] if other else ""
+
+
+def xformers_cures(facts: Facts, torch: str) -> tuple[Fix, ...]:
+    """The xformers that goes with this torch, which must stay; else none."""
+    by_uv = installer_of(facts, XFORMERS) == "uv"
+    options = ("--upgrade-package", XFORMERS) if by_uv else ("--upgrade",)
+    kept = f"torch=={torch.partition('+')[0]}"
+    return (
+        install(facts, "Install the xformers of this torch", XFORMERS, kept, options=options),
+        uninstall(facts, "Uninstall xformers, if nothing asks for it", XFORMERS),
+    )
 
 
 def of_another_cuda(facts: Facts, *, flash: bool) -> Iterator[Hit]:
@@ -155,7 +229,7 @@ def compiles(facts: Facts) -> bool:
     "cuda/toolkit-mismatch",
     "note",
     needs=("toolkits", "torch", "packages"),
-    symptoms=("does not match the version torch was compiled with", "The detected CUDA version"),
+    symptoms=OTHER_TOOLKIT,
 )
 def toolkit_mismatch(facts: Facts) -> Iterator[Hit]:
     """The CUDA toolkit is of another major than torch's CUDA
@@ -173,6 +247,7 @@ def toolkit_mismatch(facts: Facts) -> Iterator[Hit]:
         cuda = facts.torch.cuda_version
         yield Hit(
             title=f"The toolkit in {toolkit.path} is CUDA {toolkit.version}, and torch is built for {cuda}",
+            severity=severity_of(OTHER_TOOLKIT, facts),
             evidence=(Evidence("toolkit", f"{toolkit.version} in {toolkit.path}", f"CUDA {major}"),),
         )
 

@@ -9,8 +9,9 @@ from doctor.facts import Facts, Gpu, Xid
 from doctor.findings import Confidence, Evidence, Fix, Severity
 from doctor.rules import Hit, rule
 from doctor.rules.driver import SEE, plural
-from doctor.rules.roots import OF_HARDWARE, root_of
-from doctor.rules.witnesses import Witnesses
+from doctor.rules.libcuda import first_gpu
+from doctor.rules.roots import OF_HARDWARE, is_broken_off, root_of
+from doctor.rules.witnesses import ECC_UNCORRECTABLE, Witnesses
 
 STEPS = ("load-4bit", "lora-step", "qlora-step", "trainer-step", "sft-step")
 ORDINARY_LANES = 8  # what boards give each of two cards, and laptops their one
@@ -96,10 +97,12 @@ def hardware_fault(facts: Facts) -> Iterator[Hit]:
     https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/error-recovery-and-response-flags.html
     https://docs.nvidia.com/deploy/dynamic-page-retirement/visibility.html
     """
-    signs = Witnesses(facts).signs
-    if signs.nvml_code in OF_HARDWARE:
-        yield lost_hit(facts, "The GPU", NVML_HARDWARE[signs.nvml_code], signs.nvml_error)
-    for lost in signs.lost:
+    seen = Witnesses(facts)
+    if seen.nvml_code in OF_HARDWARE:
+        yield lost_hit(facts, "The GPU", NVML_HARDWARE[seen.nvml_code], seen.nvml_words)
+    if seen.cuda_code == ECC_UNCORRECTABLE:
+        yield broken_memory(facts, seen.cuda_words)
+    for lost in filter(is_broken_off, seen.signs.lost):
         words = NVML_HARDWARE.get(lost.code or 0, "it gives no answer")
         yield lost_hit(facts, f"GPU {lost.index}", words, lost.error)
     for gpu in facts.gpus or ():
@@ -119,6 +122,18 @@ def lost_hit(facts: Facts, which: str, words: str, said: str) -> Hit:
                 scope="hardware",
             ),
         ),
+    )
+
+
+def broken_memory(facts: Facts, said: str) -> Hit:
+    """CUDA refuses to start for an error in the memory that ECC could not correct."""
+    reset = on_host(
+        facts, "End what uses the GPU and reset it, or reboot", (("sudo", "nvidia-smi", "--gpu-reset"),)
+    )
+    return Hit(
+        title=f"CUDA does not start on {first_gpu(facts)}: its memory has an uncorrectable error (error 214)",
+        evidence=(Evidence("CUDA", said, "success"),),
+        fixes=(reset, Fix("Where it comes back: have the GPU replaced (RMA)", scope="hardware")),
     )
 
 

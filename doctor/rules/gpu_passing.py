@@ -34,7 +34,10 @@ HOSTS = {
     "error",
     needs=("driver_signs", "system"),
     breaks=SEE,
-    symptoms=("The NVIDIA Driver was not detected",),
+    symptoms=(
+        "The NVIDIA Driver was not detected",
+        'could not select device driver "" with capabilities: [[gpu]]',
+    ),
 )
 def none_visible_in_container(facts: Facts) -> Iterator[Hit]:
     """The machine has a GPU and this container was started without it
@@ -59,11 +62,13 @@ def none_visible_in_container(facts: Facts) -> Iterator[Hit]:
     if seen.driver_answers and lacks_compute(seen):
         yield without_compute(facts)
         return
+    module = f"NVIDIA's module {seen.signs.kernel_version}".rstrip()
     here = (
         Evidence("bus", plural(seen.gpus_on_bus, "NVIDIA GPU"))
         if seen.gpus_on_bus
-        else Evidence("kernel", f"NVIDIA's module {seen.signs.kernel_version} is loaded on the host")
+        else Evidence("kernel", f"{module} is loaded on the host")
     )
+    none = "it runs and shows no GPU" if seen.shows_none else ""
     variable = (facts.environment or {}).get("NVIDIA_VISIBLE_DEVICES")
     named = Evidence("NVIDIA_VISIBLE_DEVICES", repr(variable), "all, or the index of a GPU")
     yield Hit(
@@ -71,7 +76,9 @@ def none_visible_in_container(facts: Facts) -> Iterator[Hit]:
         confidence="confirmed" if seen.module_loaded else "likely",
         evidence=(
             here,
-            Evidence("driver", seen.signs.nvml_error or "does not answer", "the host's driver, passed in"),
+            Evidence(
+                "driver", none or seen.signs.nvml_error or "does not answer", "the host's driver, passed in"
+            ),
             *((named,) if variable in ("void", "none", "") else ()),
         ),
         fixes=cures_of_container("jetson" if seen.signs.jetson else engine, seen.signs.slurm),

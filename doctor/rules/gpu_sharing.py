@@ -7,15 +7,18 @@ from collections.abc import Iterator
 from doctor.cures import set_variable
 from doctor.driver_cures import on_host
 from doctor.facts import Facts, Gpu
+from doctor.failures import all_failure_text
 from doctor.findings import Evidence, Fix
 from doctor.rules import Hit, rule
 from doctor.rules.driver import SEE
 from doctor.rules.gpu_hardware import STEPS
-from doctor.rules.roots import is_taken, root_of
+from doctor.rules.roots import are_all_taken, is_taken, root_of
 from doctor.rules.witnesses import Witnesses
 from doctor.versions import comparable
 
 GIB = 1 << 30
+FIRST_TOLERATED = "550.40.07"  # accelerate lets two RTX 40 talk from this driver on
+BUSY = "CUDA-capable device(s) is/are busy or unavailable"
 
 
 def busy_bytes(gpu: Gpu) -> int | None:
@@ -39,7 +42,7 @@ def is_held(gpu: Gpu) -> bool:
     symptoms=(
         "CUDA out of memory",
         "CUDA error: out of memory",
-        "CUDA-capable device(s) is/are busy or unavailable",
+        BUSY,
     ),
 )
 def held_by_other_process(facts: Facts) -> Iterator[Hit]:
@@ -53,7 +56,7 @@ def held_by_other_process(facts: Facts) -> Iterator[Hit]:
     """
     assert facts.gpus is not None
     held = [gpu for gpu in facts.gpus if is_held(gpu)]
-    refused = root_of(facts) == "gpu/held-by-other-process"
+    refused = root_of(facts) == "gpu/held-by-other-process" or bool(busy_in_a_stage(facts))
     if refused and not held:
         yield busy_hit(facts)
     if not held:
@@ -89,7 +92,10 @@ def busy_hit(facts: Facts) -> Hit:
         title="CUDA finds the GPU busy, or no memory to start in",
         severity="error",
         confidence="likely",
-        evidence=(Evidence("CUDA", seen.cuda_words, "success"), Evidence("free memory", free)),
+        evidence=(
+            Evidence("CUDA", seen.cuda_words or busy_in_a_stage(facts), "success"),
+            Evidence("free memory", free),
+        ),
         fixes=(
             Fix("End the programs that use it (nvidia-smi names them)", (("nvidia-smi",),), "system"),
             on_host(
@@ -99,6 +105,13 @@ def busy_hit(facts: Facts) -> Hit:
             ),
         ),
     )
+
+
+def busy_in_a_stage(facts: Facts) -> str:
+    """What a stage of the trial said of busy GPUs, "" where none did: CUDA starts late on some."""
+    if are_all_taken(Witnesses(facts)):
+        return ""
+    return next((line.strip()[:300] for line in all_failure_text(facts).splitlines() if BUSY in line), "")
 
 
 def holders(gpu: Gpu) -> Evidence:
@@ -120,7 +133,7 @@ def holders(gpu: Gpu) -> Evidence:
     needs=("gpus",),
     breaks=SEE,
     symptoms=(
-        "CUDA-capable device(s) is/are busy or unavailable",
+        BUSY,
         "CUDA-capable devices are busy or unavailable",
     ),
 )
@@ -169,21 +182,36 @@ def peer_to_peer_unsupported(facts: Facts) -> Iterator[Hit]:
     assert facts.gpus is not None
     apart = [(gpu, other) for gpu in facts.gpus for other, how in gpu.peers.items() if how.startswith("no")]
     environment = facts.environment or {}
-    if len(facts.gpus) < 2 or not apart or environment.get("NCCL_P2P_DISABLE") == "1":
+    refused = is_refused_by_accelerate(facts)
+    if len(facts.gpus) < 2 or not (apart or refused) or environment.get("NCCL_P2P_DISABLE") == "1":
         return
-    gpu, other = apart[0]
-    driver = comparable(facts.driver.version) if facts.driver else None
-    fixed = comparable("550.40.07")
-    refused = "RTX 40" in gpu.name and driver is not None and fixed is not None and driver < fixed
+    gpu, other = apart[0] if apart else (facts.gpus[0], facts.gpus[1].index)
+    driver = facts.driver.version if facts.driver else ""
     variables = (("export", "NCCL_P2P_DISABLE=1"), ("export", "NCCL_IB_DISABLE=1"))
     yield Hit(
         title=f"{gpu.name}, GPU {gpu.index}, cannot reach the memory of GPU {other}"
-        + (", and accelerate refuses this driver" if refused else ""),
+        + (", and accelerate refuses this driver" if refused else "")
+        if apart
+        else f"accelerate refuses to train on several {gpu.name} with driver {driver}",
         severity="warning" if refused else None,
-        evidence=(Evidence(f"gpu {gpu.index}", f"to GPU {other}: {gpu.peers[other]}", "p2p or nvlink"),),
+        evidence=(
+            *(
+                Evidence(f"gpu {one.index}", f"to GPU {to}: {one.peers[to]}", "p2p or nvlink")
+                for one, to in apart[:1]
+            ),
+            *((Evidence("driver", driver, f"{FIRST_TOLERATED} or newer"),) if refused else ()),
+        ),
         fixes=(
             Fix(
                 "Tell NCCL not to try, if training on several GPUs hangs or is refused", variables, "setting"
             ),
         ),
     )
+
+
+def is_refused_by_accelerate(facts: Facts) -> bool:
+    """Does accelerate refuse several of these GPUs with this driver? It goes by their names alone."""
+    driver = comparable(facts.driver.version) if facts.driver else None
+    first = comparable(FIRST_TOLERATED)
+    is_old = driver is not None and first is not None and driver < first
+    return is_old and any("RTX 40" in gpu.name for gpu in facts.gpus or ())

@@ -69,7 +69,6 @@ def libcuda_mismatch(facts: Facts) -> Iterator[Hit]:
     seen = Witnesses(facts)
     is_compat_error = seen.cuda_code == COMPAT_NOT_SUPPORTED
     found, loaded = seen.libcuda, seen.signs.kernel_version or (facts.driver.version if facts.driver else "")
-    of_other = f"of driver {found.version}" if found and found.version else "of another driver"
     is_own = bool(found and found.version and found.version == loaded)
     shadow = () if is_own and not is_compat_error else (out_of_the_way(facts, found),)
     yield Hit(
@@ -77,13 +76,22 @@ def libcuda_mismatch(facts: Facts) -> Iterator[Hit]:
         if is_compat_error
         else "CUDA finds parts of two drivers (error 803)"
         if is_own
-        else f"libcuda is {of_other}, and the kernel module of {loaded or 'its own'} (error 803)",
+        else f"{two_drivers(found, loaded)} (error 803)",
         why=WHY_804 if is_compat_error else WHY_803,
         evidence=(
             Evidence("CUDA", seen.cuda_words, "success"),
             Evidence("libcuda.so.1", found.path if found else "not known", f"that of driver {loaded}"),
         ),
         fixes=(*shadow, second_cure(facts, is_compat_error)),
+    )
+
+
+def two_drivers(found: Libcuda | None, loaded: str) -> str:
+    """Of which driver libcuda is, and of which the kernel module, as far as that is told."""
+    if found and found.version:
+        return f"libcuda is of driver {found.version}, and the kernel module of {loaded or 'another'}"
+    return "libcuda is of another driver than the kernel module" + (
+        f", which is of {loaded}" if loaded else ""
     )
 
 
@@ -136,7 +144,8 @@ def stub_library(facts: Facts) -> Iterator[Hit]:
         return
     seen = Witnesses(facts)
     parts = (facts.environment or {}).get("LD_LIBRARY_PATH", "").split(":")
-    folder = next((part for part in parts if part.rstrip("/").endswith("stubs")), "")
+    own = str(PurePosixPath(seen.libcuda.path).parent) if seen.libcuda else ""
+    folder = next((part for part in parts if part.rstrip("/").endswith("stubs")), own)
     drop = drop_from_library_path(facts, folder) if folder else None
     general = Fix("Take the toolkit's folder lib64/stubs out of the loader's path", scope="setting")
     yield Hit(
@@ -162,6 +171,7 @@ def stub_library(facts: Facts) -> Iterator[Hit]:
         "libcuda.so: cannot open shared object file",
         "libcuda.so.1: cannot open shared object file",
         "libcuda.so not found! Do you have a CUDA driver installed?",
+        r"re:did not contain .{0,80}as expected! Searching further paths",
     ),
 )
 def libcuda_not_on_path(facts: Facts) -> Iterator[Hit]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from doctor.cures import install
+from doctor.cures import install, torch_for_machine
 from doctor.facts import Facts
 from doctor.findings import Evidence, Fix, Severity
 from doctor.rules import Hit, rule
@@ -46,10 +46,22 @@ def stack_missing(facts: Facts) -> Iterator[Hit]:
             title=f"{', '.join(absent[:-1])} and {absent[-1]} are not installed in the target",
             evidence=tuple(Evidence(name, "not installed", "installed") for name in absent),
             fixes=(
-                install(facts, "Install what is missing", *absent),
-                Fix("Or look for the interpreter that has them", (look,), "setting"),
+                install_all(facts, "Install what is missing", absent),
+                Fix("Look for the interpreter that has them", (look,), "setting"),
             ),
         )
+
+
+def install_all(facts: Facts, title: str, libraries: list[str]) -> Fix:
+    """Install libraries, and torch in the build for this driver and GPU: PyPI has but the newest."""
+    chosen = [fix for fix in torch_for_machine(facts) if fix.scope == "environment"]
+    if "torch" not in libraries or not chosen:
+        return install(facts, title, *libraries)
+    rest = [name for name in libraries if name != "torch"]
+    if not rest:
+        return chosen[0]
+    commands = (*chosen[0].commands, *install(facts, title, *rest).commands)
+    return Fix(title, tuple(dict.fromkeys(commands)), "environment", verified=False)
 
 
 def missing(library: str, facts: Facts) -> Iterator[Hit]:
@@ -65,7 +77,7 @@ def missing(library: str, facts: Facts) -> Iterator[Hit]:
         yield Hit(
             title=f"{library} is not installed in the target",
             evidence=(Evidence(library, "not installed", "installed"),),
-            fixes=(install(facts, f"Install {library}", library),),
+            fixes=(install_all(facts, f"Install {library}", [library]),),
         )
 
 

@@ -160,7 +160,13 @@ def gfx_not_in_build(facts: Facts) -> Iterator[Hit]:
         )
 
 
-@rule("rocm/integrated-gpu-selected", "warning", needs=("torch_runtime", "accelerators"), breaks=STEPS)
+@rule(
+    "rocm/integrated-gpu-selected",
+    "warning",
+    needs=("torch_runtime", "accelerators"),
+    breaks=STEPS,
+    symptoms=("HIP error: invalid device function",),
+)
 def integrated_gpu_selected(facts: Facts) -> Iterator[Hit]:
     """ROCm takes the graphics of the processor in place of the AMD card
 

@@ -10,12 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from doctor.facts import Facts, Gpu
+from doctor.facts import Facts, Gpu, LostGpu
+from doctor.matrix.machine import Machine
 from doctor.rules.witnesses import (
     COMPAT_NOT_SUPPORTED,
     DEVICES_BUSY,
     DRIVER_MISMATCH,
     DRIVER_NOT_LOADED,
+    ECC_UNCORRECTABLE,
+    FUNCTION_NOT_FOUND,
     LIBRARY_NOT_FOUND,
     NO_PERMISSION,
     NOT_INITIALIZED,
@@ -85,10 +88,10 @@ def is_linux_driver_in_wsl(seen: Witnesses) -> bool:
 
 def is_not_passed_in(seen: Witnesses) -> bool:
     """Has this container's host a GPU that the container was not given?"""
-    if not seen.container or not seen.gpu_is_here or seen.cuda_works:
+    if not seen.container or seen.cuda_works or not (seen.gpu_is_here or seen.shows_none):
         return False
     if not seen.driver_answers:
-        return not seen.gpu_nodes or not seen.libraries_there
+        return seen.shows_none or not seen.gpu_nodes or not seen.libraries_there
     return seen.facts.gpus == () or lacks_compute(seen)
 
 
@@ -138,8 +141,10 @@ def is_kept_from_nodes(seen: Witnesses) -> bool:
     if driver and driver.refused and seen.cuda_code is not None:
         return True
     if not seen.driver_answers:
-        refused = signs.nvml_code == NO_PERMISSION or (blocked and signs.nvml_code == UNKNOWN)
-        return refused or (signs.nvml_code == DRIVER_NOT_LOADED and seen.module_loaded)
+        refused = seen.nvml_code == NO_PERMISSION or (blocked and seen.nvml_code == UNKNOWN)
+        return refused or (seen.nvml_code == DRIVER_NOT_LOADED and seen.module_loaded)
+    if seen.facts.gpus is None and signs.lost:
+        return all(one.code == NO_PERMISSION for one in signs.lost)
     shared = [node for node in signs.nodes if node not in seen.gpu_nodes and "caps" not in node.path]
     none = bool(seen.gpu_nodes) and not any(node.usable for node in seen.gpu_nodes)
     return seen.cuda_code is not None and (none or any(not node.usable for node in shared))
@@ -164,13 +169,20 @@ def why_unsupported(seen: Witnesses) -> str:
 
 def is_not_started(seen: Witnesses) -> bool:
     """Does the driver run and show none of the GPUs that are on the bus?"""
-    return seen.driver_answers and seen.facts.gpus == () and bool(seen.gpus_on_bus) and not seen.container
+    return seen.shows_none and bool(seen.gpus_on_bus) and not seen.container
 
 
 def is_stub(seen: Witnesses) -> bool:
     """Is the libcuda here the empty one that compilers link to?"""
     in_stubs = bool(seen.libcuda and "/stubs/" in seen.libcuda.path)
     return seen.cuda_code == STUB_LIBRARY or (in_stubs and seen.cuda_code is not None)
+
+
+def is_lifted_in_vain(seen: Witnesses) -> bool:
+    """Does the GPU refuse the library that should lift a driver too old for torch?"""
+    cuda = seen.facts.torch.cuda_version if seen.facts.torch else None
+    is_old = bool(cuda and seen.facts.driver and not Machine.of(seen.facts).driver_runs(cuda))
+    return seen.cuda_code == COMPAT_NOT_SUPPORTED and is_old
 
 
 def is_other_libcuda(seen: Witnesses) -> bool:
@@ -189,9 +201,15 @@ def lacks_fabric_manager(seen: Witnesses) -> bool:
     return idle and not asked and not in_mig
 
 
+def is_broken_off(lost: LostGpu) -> bool:
+    """Does a GPU give no answer, rather than none to this user (a job of Slurm), or to this question?"""
+    return lost.code not in (NO_PERMISSION, FUNCTION_NOT_FOUND)
+
+
 def is_hardware(seen: Witnesses) -> bool:
     """Did a GPU stop to answer?"""
-    return bool(seen.signs.lost) or seen.signs.nvml_code in OF_HARDWARE
+    lost = any(is_broken_off(one) for one in seen.signs.lost)
+    return lost or seen.nvml_code in OF_HARDWARE or seen.cuda_code == ECC_UNCORRECTABLE
 
 
 def is_without_instance(gpu: Gpu) -> bool:
@@ -245,7 +263,8 @@ def is_mute(seen: Witnesses) -> bool:
     refused = signs.nvml_code not in (None, LIBRARY_NOT_FOUND) or (signs.nvml_code is not None and is_there)
     if seen.driver_answers:
         return refused and seen.facts.gpus is None
-    return bool(signs.smi_error or refused or (seen.gpu_is_here and not seen.container and signs.nvml_error))
+    by_smi = bool(signs.smi_error) and not seen.shows_none
+    return bool(by_smi or refused or (seen.gpu_is_here and not seen.container and signs.nvml_error))
 
 
 ROOTS: tuple[tuple[str, Callable[[Witnesses], bool]], ...] = (
@@ -265,6 +284,7 @@ ROOTS: tuple[tuple[str, Callable[[Witnesses], bool]], ...] = (
     ("driver/device-nodes-not-usable", is_kept_from_nodes),
     ("gpu/not-started", is_not_started),
     ("driver/stub-library", is_stub),
+    ("driver/too-old-for-cuda-runtime", is_lifted_in_vain),
     ("driver/libcuda-mismatch", is_other_libcuda),
     ("driver/fabric-manager-not-running", lacks_fabric_manager),
     ("gpu/mig-visibility", is_undivided),

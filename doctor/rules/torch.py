@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from doctor.cures import install, torch_for_machine, uninstall
+from doctor.cures import TORCH_INDEX, install, torch_for_machine, uninstall
 from doctor.facts import Facts
-from doctor.findings import Evidence
+from doctor.failures import failure_text
+from doctor.findings import Evidence, Fix
 from doctor.rules import Hit, rule
 from doctor.rules.builds import is_jetson_wheel
 from doctor.versions import comparable
 
 SEE = ("see-gpu", "load-4bit", "qlora-step")
 VISION_AHEAD = 15  # torchvision 0.15 goes with torch 2.0
+IMPORT = ("import-torch",)
+NO_ITT = "undefined symbol: iJIT_NotifyEvent"
+NO_DLL = re.compile(r"\[WinError 126\].{0,200}?\"[^\"]{0,300}?([\w.-]{1,60}\.dll)\"", re.S)
 
 
 @rule(
@@ -20,7 +25,11 @@ VISION_AHEAD = 15  # torchvision 0.15 goes with torch 2.0
     "error",
     needs=("torch", "gpus"),
     breaks=SEE,
-    symptoms=("Torch not compiled with CUDA enabled",),
+    symptoms=(
+        "Torch not compiled with CUDA enabled",
+        "deserialize object on a CUDA device but torch.cuda.is_available() is False",
+        "Unsloth: No NVIDIA GPU found?",
+    ),
 )
 def cpu_only_build(facts: Facts) -> Iterator[Hit]:
     """torch is a CPU-only build on a machine with an NVIDIA GPU
@@ -75,3 +84,73 @@ def torchvision_mismatch(facts: Facts) -> Iterator[Hit]:
             ),
             confidence="likely",
         )
+
+
+def said_at_import(facts: Facts) -> str:
+    """What a failed import of torch said, "" where it did not fail."""
+    run = facts.trial.run_of("import-torch") if facts.trial else None
+    return failure_text(run) if run and run.failure else ""
+
+
+@rule("torch/mkl-mismatch", "error", needs=("trial",), breaks=IMPORT, symptoms=(NO_ITT,))
+def mkl_mismatch(facts: Facts) -> Iterator[Hit]:
+    """MKL lacks a symbol that this torch asks for
+
+    Why: the builds of torch in conda's channels take MKL as a library of its own, those on PyPI bring it
+    inside. MKL 2024.1 dropped iJIT_NotifyEvent, which builds of torch from before ask for, and nothing kept
+    it from being installed beside them.
+
+    Fix: go back to an MKL below 2024.1, or take torch from its own index of wheels.
+
+    References: https://github.com/pytorch/pytorch/issues/123097
+    """
+    if NO_ITT in said_at_import(facts):
+        mkl, torch = facts.version_of("mkl") or "not told", facts.version_of("torch") or ""
+        yield Hit(
+            title=f"torch {torch} asks MKL for iJIT_NotifyEvent, which MKL dropped in 2024.1",
+            evidence=(Evidence("mkl", mkl, "below 2024.1"), Evidence("torch", torch, "one that brings MKL")),
+            fixes=(install(facts, "Install an MKL below 2024.1", "mkl<2024.1"),),
+        )
+
+
+@rule(
+    "torch/windows-runtime-missing",
+    "error",
+    needs=("trial", "system"),
+    breaks=IMPORT,
+    symptoms=(r"re:WinError 126.{0,120}\n?.{0,200}\\torch\\lib\\",),
+)
+def windows_runtime_missing(facts: Facts) -> Iterator[Hit]:
+    """A library of Windows that torch needs is not there
+
+    Why: torch's libraries need Microsoft's Visual C++ runtime. The fbgemm.dll of torch 2.3.1 and 2.4.0 needs
+    its OpenMP library libomp140.x86_64.dll as well, which many machines do not have. Windows names the
+    library that asks and not the one that is absent.
+
+    Fix: install the newest Visual C++ runtime; for fbgemm.dll, another torch than these two.
+
+    References: https://github.com/pytorch/pytorch/issues/131662
+    https://github.com/pytorch/pytorch/issues/129568
+    """
+    found = NO_DLL.search(said_at_import(facts))
+    if found and facts.system and facts.system.os == "win32":
+        torch = facts.version_of("torch") or ""
+        runtime = Fix(
+            "Install Microsoft's Visual C++ runtime: https://aka.ms/vs/17/release/vc_redist.x64.exe"
+        )
+        yield Hit(
+            title=f"{found[1]} of torch {torch} needs a library of Windows that is not there",
+            evidence=(Evidence("torch", f"{found[1]} cannot be loaded (WinError 126)", "one that loads"),),
+            fixes=(*other_torch(facts, torch), runtime) if found[1] == "fbgemm.dll" else (runtime,),
+        )
+
+
+def other_torch(facts: Facts, version: str) -> tuple[Fix, ...]:
+    """The next torch of the same build whose fbgemm.dll needs nothing, where this one is known to need it."""
+    release, _, label = version.partition("+")
+    if release not in ("2.3.1", "2.4.0"):
+        return ()
+    options = ("--index-url", TORCH_INDEX + label) if label else ()
+    return (
+        install(facts, "Install torch 2.4.1, which needs no such library", "torch==2.4.1", options=options),
+    )

@@ -13,10 +13,12 @@ from typing import NamedTuple
 from doctor.facts import DeviceNode, DriverSigns, Facts, PciDevice
 
 # Numbers of nvml.h.
-NO_PERMISSION, DRIVER_NOT_LOADED, LIBRARY_NOT_FOUND, VERSION_MISMATCH = 4, 9, 12, 18
+NO_PERMISSION, DRIVER_NOT_LOADED, LIBRARY_NOT_FOUND, FUNCTION_NOT_FOUND = 4, 9, 12, 13
+GPU_IS_LOST, VERSION_MISMATCH = 15, 18
+NO_BINDINGS = -1  # ours: the library was not asked
 # Numbers of cuda.h and of the runtime alike.
 OUT_OF_MEMORY, NOT_INITIALIZED, STUB_LIBRARY, DRIVER_TOO_OLD, DEVICES_BUSY, NO_DEVICE = 2, 3, 34, 35, 46, 100
-SYSTEM_NOT_READY, DRIVER_MISMATCH, COMPAT_NOT_SUPPORTED, UNKNOWN = 802, 803, 804, 999
+ECC_UNCORRECTABLE, SYSTEM_NOT_READY, DRIVER_MISMATCH, COMPAT_NOT_SUPPORTED, UNKNOWN = 214, 802, 803, 804, 999
 
 NUMBERED = re.compile(r"\bError (\d{1,3})\b")
 # What torch says of an error instead of its number.
@@ -34,6 +36,15 @@ WORDED = (
     ("out of memory", OUT_OF_MEMORY),
     ("unknown error", UNKNOWN),
 )
+# What nvidia-smi prints of NVML's refusals, with their numbers in nvml.h.
+PRINTED = (
+    ("Unable to determine the device handle", GPU_IS_LOST),
+    ("GPU is lost", GPU_IS_LOST),
+    ("Insufficient Permissions", NO_PERMISSION),
+    ("Driver Not Loaded", DRIVER_NOT_LOADED),
+    ("Unknown Error", UNKNOWN),
+)
+NO_DEVICES = "No devices were found"  # nvidia-smi, of a driver that shows no GPU
 LIBRARY_VERSION = re.compile(r"\.so\.(\d{3}\.\d+(?:\.\d+)?)$")
 DEVICE_ID = re.compile(r"0x[0-9a-fA-F]{4}$")
 GPU_NODE = re.compile(r"/dev/nvidia\d+$")
@@ -85,6 +96,26 @@ class Witnesses:
     def driver_answers(self) -> bool:
         """Did NVML or nvidia-smi name a driver, or the kernel where only CUDA's part of it is installed?"""
         return self.facts.driver is not None
+
+    @cached_property
+    def nvml_code(self) -> int | None:
+        """The number of NVML's refusal; by the words of nvidia-smi where that alone could ask NVML."""
+        code = self.signs.nvml_code
+        if code not in (NO_BINDINGS, LIBRARY_NOT_FOUND):
+            return code
+        return next((number for words, number in PRINTED if words in self.signs.smi_error), code)
+
+    @cached_property
+    def nvml_words(self) -> str:
+        """NVML's refusal as it was worded, "" without one."""
+        is_own = self.nvml_code == self.signs.nvml_code
+        return self.signs.nvml_error if is_own else first_line(self.signs.smi_error)
+
+    @cached_property
+    def shows_none(self) -> bool:
+        """Does a driver run and count no GPU?"""
+        silent = not self.driver_answers and NO_DEVICES in self.signs.smi_error
+        return silent or (self.driver_answers and self.facts.gpus == ())
 
     @cached_property
     def shows_gpus(self) -> bool:

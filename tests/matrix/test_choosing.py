@@ -59,6 +59,10 @@ def machine(
         (machine("580.95.05", "9.0", torch="2.0.1+cu117"), "2.0.1+cu118"),  # sm_90 came with it
         (machine("580.95.05", "7.0", torch="2.9.1+cu130"), "2.9.1+cu128"),
         (machine("580.95.05", "6.1", torch="2.8.0+cu128"), "2.8.0+cu126"),
+        # "2.13.*" is what the other build of it satisfies already, and an installer would do nothing.
+        (machine("580.95.05", "9.0", torch="2.13.0+rocm7.1"), "2.13.0+cu130"),
+        (machine("580.95.05", "9.0", torch="2.13.0+local"), "2.13.0+cu130"),
+        (machine("580.95.05", "9.0", torch="2.13.0a0+nv25.3"), "2.13.*"),
         # Else the nearest release that has a build.
         (machine("570.124.06", "12.0", torch="2.5.1+cu124"), "2.7.*"),
         (machine("570.124.06", "12.0", torch="2.13.0+cu126"), "2.11.*"),

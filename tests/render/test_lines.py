@@ -3,7 +3,18 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from doctor.facts import BitsandbytesRuntime, Driver, Facts, Failure, Gap, Proof, Stage, StageRun, Trial
+from doctor.facts import (
+    BitsandbytesRuntime,
+    CudaDriver,
+    Driver,
+    Facts,
+    Failure,
+    Gap,
+    Proof,
+    Stage,
+    StageRun,
+    Trial,
+)
 from doctor.findings import Finding
 from doctor.render import describe
 from doctor.render.lines import LINES, OF_CUDA, is_settled, lines_of, mark, subject_line, title_of
@@ -170,6 +181,18 @@ def test_driver() -> None:
     assert describe.driver(Facts(driver=replace(seen, cuda_version=None))) == "550.54.15"
     differ = replace(seen, disagreement={"nvml": "550.54.15", "kernel": "535.104.05"})
     assert describe.driver(Facts(driver=differ)).endswith("; nvml says 550.54.15, kernel says 535.104.05")
+
+
+def test_a_driver_whose_libcuda_does_not_serve() -> None:
+    seen = Driver(version="550.54.15", cuda_version="12.4", source="nvml")
+    refused = CudaDriver(library="libcuda.so", init_code=802, init_error="CUDA_ERROR_SYSTEM_NOT_READY")
+    dead = CudaDriver(library="libcuda.so", failure="killed by SIGSEGV")
+    well = CudaDriver(library="libcuda.so", init_code=0)
+    assert [describe.driver(Facts(driver=seen, cuda_driver=one)) for one in (refused, dead, well)] == [
+        "550.54.15, offers CUDA 12.4; CUDA does not start (error 802)",
+        "550.54.15, offers CUDA 12.4; libcuda killed by SIGSEGV",
+        "550.54.15, offers CUDA 12.4",
+    ]
 
 
 def test_gpus_of_a_kind_are_told_once() -> None:

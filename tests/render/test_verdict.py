@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 
 from doctor.facts import Facts, Gap
-from doctor.findings import Report, Subject
+from doctor.findings import NotJudged, Report, Subject
 from doctor.render.lines import LINES, lines_of
 from doctor.render.verdict import by_gravity, is_worth_a_line, unasked_rules, verdict
 
@@ -48,6 +48,13 @@ def test_a_missing_driver_is_named_where_a_gpu_is_there() -> None:
 def test_rules_that_could_not_be_asked_are_one_line() -> None:
     assert unasked_rules(healthy_cpu()) == "3 rules could not be asked, for want of driver and gpus."
     assert unasked_rules(gpu_workstation()) == ""
+
+
+def test_what_rules_lack_is_told_in_words() -> None:
+    machine = replace(healthy_cpu(), not_judged=(NotJudged("a/b", ("torch_runtime", "cuda_driver", "gpus")),))
+    assert unasked_rules(machine) == (
+        "1 rule could not be asked, for want of gpus, libcuda's answer and torch's import."
+    )
 
 
 def test_the_root_cause_comes_first_then_errors_warnings_notes() -> None:

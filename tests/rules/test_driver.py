@@ -196,6 +196,34 @@ HITS = {
         silent(signs={**NOT_LOADED, "bus_gpus": 0}, system=system(container="docker")),
         "NVML gets no answer",
     ),
+    "a container whose driver counts no GPU": case(
+        "gpu/none-visible-in-container",
+        "error",
+        facts(**NO_GPUS, driver_signs=DriverSigns(), system=system(container="docker")),
+        "This docker container was started without the machine's GPU",
+        seen=("NVIDIA's module is loaded on the host", "it runs and shows no GPU"),
+    ),
+    "a container whose nvidia-smi counts no GPU": case(
+        "gpu/none-visible-in-container",
+        "error",
+        silent(
+            signs={**NOT_FOUND, "bus_gpus": 0, "smi_error": "No devices were found"},
+            system=system(container="docker"),
+        ),
+        "was started without the machine's GPU",
+    ),
+    "nvidia-smi is kept from the device files": case(
+        "driver/device-nodes-not-usable",
+        "error",
+        silent(
+            signs={
+                **NOT_FOUND,
+                "bus_gpus": 0,
+                "smi_error": "Failed to initialize NVML: Insufficient Permissions",
+            }
+        ),
+        "not usable for this user",
+    ),
     "NVML counts no GPU, as it fails": case(
         "driver/not-answering",
         "error",

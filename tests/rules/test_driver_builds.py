@@ -22,7 +22,7 @@ HITS = {
         ID,
         "error",
         machine("RTX 4090", driver="550.54.15"),
-        "the NVIDIA driver 550.54.15 is too old for torch's CUDA 13.0",
+        "The NVIDIA driver 550.54.15 is too old for torch's CUDA 13.0",
         seen=(
             "550.54.15, which offers CUDA 12.4 -> 580 or newer",
             "torch: 2.13.0+cu130 -> a build for CUDA 12",
@@ -33,7 +33,7 @@ HITS = {
         ID,
         "error",
         machine("RTX 3060", torch="2.5.1+cu121", driver="470.82.01"),
-        "the NVIDIA driver 470.82.01 is too old for torch's CUDA 12.1",
+        "The NVIDIA driver 470.82.01 is too old for torch's CUDA 12.1",
         command="torch==2.5.1+cu118",
     ),
     "a driver before CUDA 11": case(
@@ -52,7 +52,7 @@ HITS = {
             driver="516.31",
             system=WINDOWS,
         ),
-        "the NVIDIA driver 516.31 is too old",
+        "The NVIDIA driver 516.31 is too old",
         seen=("-> 527.41 or newer",),
         command="torch==2.5.1+cu118",
     ),
@@ -108,7 +108,7 @@ def titles(given: Facts, id: str = ID) -> list[str]:
 
 def test_the_build_comes_before_the_driver() -> None:
     build, driver = titles(machine("RTX 4090", driver="550.54.15"))
-    assert build.startswith("Install torch 2.13.0+cu126 built for cu126, which this driver and GPU run")
+    assert build.startswith("Install torch 2.13.0+cu126, which this driver and GPU run")
     assert driver == "Install NVIDIA driver 580 or newer, then restart"
 
 
@@ -122,7 +122,7 @@ def test_compat_packages_are_for_data_centres() -> None:
 def test_no_driver_is_wished_for_that_would_not_help_the_gpu() -> None:
     """CUDA 13 has nothing for a V100, whatever the driver."""
     assert titles(machine("V100", driver="535.104.05")) == [
-        "Install torch 2.13.0+cu126 built for cu126, which this driver and GPU run"
+        "Install torch 2.13.0+cu126, which this driver and GPU run"
     ]
 
 
@@ -136,7 +136,7 @@ def test_an_old_gpu_is_not_led_beyond_its_last_branch() -> None:
 def test_a_gpu_that_no_driver_can_bring_to_cuda_12() -> None:
     """Branch 470 is the last for Kepler, and offers CUDA 11."""
     assert titles(machine("K80", torch="2.1.2+cu121", driver="470.256.02")) == [
-        "Install torch 2.1.2+cu118 built for cu118, which this driver and GPU run"
+        "Install torch 2.1.2+cu118, which this driver and GPU run"
     ]
 
 

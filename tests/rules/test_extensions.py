@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import healthy
 import pytest
-from healthy import SITE, facts, packages, raised, trial
+from healthy import SITE, facts, packages, raised, stage_run, trial
 
+from doctor.facts import Facts, Package, TorchBuild
 from doctor.native import NativeLibrary
 
 from .judging import case, check, ids
@@ -14,11 +17,23 @@ from .linkages import linkage, needed
 TOOLKIT = healthy.FACTS.toolkits[0] if healthy.FACTS.toolkits else None
 FLASH_SO = f"{SITE}/flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so"
 NO_SYMBOL = "undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationESs"
+OTHER_CUDA = "Installed CUDA version 12.4 does not match the version torch was compiled with 13.0"
+NO_KERNELS = """\
+WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:
+    PyTorch 2.10.0+cu128 with CUDA 1208 (you have 2.13.0+cu130)
+"""
+CPU_BUILD = TorchBuild(version="2.13.0+cpu", cuda_version=None, hip_version=None, variant="cpu")
 DEEPSPEED = packages(deepspeed="0.18.2")
 
 
 def extension(package: str, path: str, cudart: str) -> NativeLibrary:
     return NativeLibrary(package=package, path=path, dependencies=(needed(cudart, "", asked_by=package),))
+
+
+def with_xformers(*requires: str, **changes: Any) -> Facts:
+    """xformers 0.0.35, and what its metadata asks for."""
+    package = Package(name="xformers", version="0.0.35", location=SITE, installer="pip", requires=requires)
+    return facts(**{"packages": packages(xformers=package), **changes})
 
 
 HITS = {
@@ -45,9 +60,44 @@ HITS = {
     "another extension for another torch": case(
         "extension/torch-abi-mismatch",
         "error",
+        facts(
+            trial=trial(raised("import-trl", f"{SITE}/causal_conv1d.so: undefined symbol: _ZNK2at10Tensor"))
+        ),
+        "causal_conv1d.so was built for another torch",
+        beside=("trl/import-failed",),
+    ),
+    "xformers for another torch": case(
+        "xformers/torch-mismatch",
+        "error",
         facts(trial=trial(raised("import-trl", f"{SITE}/xformers/_C.so: undefined symbol: _ZNK2at10Tensor"))),
         "_C.so was built for another torch",
+        command="install xformers torch==2.13.0 --upgrade",
         beside=("trl/import-failed",),
+    ),
+    "xformers for another torch, told before": case(
+        "xformers/torch-mismatch",
+        "warning",
+        facts(
+            linkage=linkage(
+                NativeLibrary(
+                    package="xformers", path=f"{SITE}/xformers/_C.so", undefined=("_ZN3c105ErrorC2Ev",)
+                )
+            )
+        ),
+        "_C.so was built for another torch than 2.13.0+cu130",
+    ),
+    "xformers for another torch, as it says itself": case(
+        "xformers/torch-mismatch",
+        "warning",
+        with_xformers(trial=trial(stage_run("import-trl", noise=NO_KERNELS))),
+        "xformers 0.0.35 was built for torch 2.10.0+cu128, not 2.13.0+cu130",
+        seen=("built for torch 2.10.0+cu128 -> 2.13.0+cu130",),
+    ),
+    "xformers for another torch, by its metadata": case(
+        "xformers/torch-mismatch",
+        "warning",
+        with_xformers("numpy", "torch==2.12.1"),
+        "xformers 0.0.35 was built for torch 2.12.1, not 2.13.0+cu130",
     ),
     "flash-attn for another CUDA": case(
         "flash-attn/cuda-major-mismatch",
@@ -68,6 +118,17 @@ HITS = {
         facts(packages=DEEPSPEED, toolkits=(healthy.but(TOOLKIT, version="12.4"),)),
         "is CUDA 12.4, and torch is built for 13.0",
     ),
+    "a toolkit of another major, and a build that failed of it": case(
+        "cuda/toolkit-mismatch",
+        "error",
+        facts(
+            packages=DEEPSPEED,
+            toolkits=(healthy.but(TOOLKIT, version="12.4"),),
+            trial=trial(raised("trainer-step", OTHER_CUDA, "CUDAMismatchException")),
+        ),
+        "is CUDA 12.4, and torch is built for 13.0",
+        beside=("smoke/stage-failed",),
+    ),
     "no nvcc": case(
         "cuda/nvcc-missing",
         "note",
@@ -77,6 +138,11 @@ HITS = {
 }
 
 MISSES = {
+    "xformers for this torch": with_xformers("torch==2.13.0"),
+    "xformers for this torch or a newer one": with_xformers("torch>=2.10.0"),
+    "kernels of xformers beside a torch without CUDA": with_xformers(
+        torch=CPU_BUILD, trial=trial(stage_run("import-trl", noise=NO_KERNELS))
+    ),
     "nothing to compile": facts(toolkits=()),
     "a toolkit of another major that nobody asks": facts(toolkits=(healthy.but(TOOLKIT, version="12.4"),)),
     "a toolkit of the same major": facts(

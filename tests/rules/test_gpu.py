@@ -187,6 +187,13 @@ HITS = {
         "MIG instances are named by their UUID",
         command="nvidia-smi -L",
     ),
+    "two instances by their indices": case(
+        "gpu/mig-visibility",
+        "warning",
+        facts(environment={"CUDA_VISIBLE_DEVICES": "0,1"}, gpus=gpus({**A100, "mig_instances": SLICES})),
+        "MIG instances are named by their UUID: a program sees the first alone",
+        seen=("CUDA_VISIBLE_DEVICES: '0,1' -> MIG- and a UUID",),
+    ),
     "one instance of two": case(
         "gpu/mig-visibility",
         "note",

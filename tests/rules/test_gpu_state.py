@@ -30,6 +30,10 @@ def logged(code: int, address: str = "0000:01:00") -> Facts:
     return facts(driver_signs=but(SIGNS, xids=(xid,)))
 
 
+LOST = "Unable to determine the device handle for GPU 0000:01:00.0: GPU is lost.  Reboot the system"
+KEPT = LostGpu(index=1, error="Insufficient Permissions", code=4)
+BUSY = "CUDA-capable device(s) is/are busy or unavailable"
+
 HITS = {
     "a GPU that does not start": case(
         "gpu/not-started",
@@ -44,6 +48,15 @@ HITS = {
         facts(gpus=gpus(FULL)),
         f"Other programs hold 21.6 of the 24.0 GiB of {GPU_NAME}, GPU 0",
         seen=("python3 21.0 GiB; 2.0 GiB free",),
+    ),
+    "a stage finds the GPU busy, and nobody is seen to hold it": case(
+        "gpu/held-by-other-process",
+        "error",
+        facts(trial=healthy.trial(healthy.raised("load-4bit", f"CUDA error: {BUSY}", "RuntimeError"))),
+        "CUDA finds the GPU busy",
+        seen=(f"CUDA: RuntimeError: CUDA error: {BUSY} -> success",),
+        command="nvidia-smi",
+        beside=("smoke/stage-failed",),
     ),
     "somebody outside of the container holds it": case(
         "gpu/held-by-other-process",
@@ -102,6 +115,27 @@ HITS = {
     "NVML finds the GPU lost": case(
         "gpu/hardware-fault", "error", silent(signs={"nvml_code": 15, "nvml_error": "GPU is lost"}), "lost"
     ),
+    "nvidia-smi alone finds the GPU lost": case(
+        "gpu/hardware-fault",
+        "error",
+        silent(signs={"nvml_code": 12, "bus_gpus": 0, "smi_error": LOST}),
+        "The GPU is out of use: it is lost",
+        seen=(LOST,),
+    ),
+    "CUDA finds its memory broken": case(
+        "gpu/hardware-fault",
+        "error",
+        failing(214),
+        f"CUDA does not start on {GPU_NAME}: its memory has an uncorrectable error",
+        command="nvidia-smi --gpu-reset",
+    ),
+    "GPUs of others, and none of one's own": case(
+        "driver/device-nodes-not-usable",
+        "error",
+        facts(gpus="no answer", driver_signs=but(SIGNS, lost=(KEPT,)), cuda_driver="", torch_runtime=""),
+        "is not usable for this user",
+        seen=("Insufficient Permissions",),
+    ),
     "no power": case(
         "gpu/hardware-fault",
         "error",
@@ -156,6 +190,19 @@ HITS = {
         "cannot reach the memory of GPU 1",
         command="export NCCL_P2P_DISABLE=1",
     ),
+    "two RTX 4090 that tell nothing of each other, and a driver that accelerate refuses": case(
+        "gpu/peer-to-peer-unsupported",
+        "warning",
+        facts(
+            gpus=gpus({}, {}),
+            cuda_driver="not asked",
+            driver=but(healthy.FACTS.driver, version="535.104.05", cuda_version="12.2"),
+            torch=but(healthy.FACTS.torch, version="2.8.0+cu121", cuda_version="12.1", variant="cu121"),
+        ),
+        f"accelerate refuses to train on several {GPU_NAME} with driver 535.104.05",
+        seen=("535.104.05 -> 550.40.07 or newer",),
+        command="export NCCL_P2P_DISABLE=1",
+    ),
     "two RTX 4090 and a driver that accelerate refuses": case(
         "gpu/peer-to-peer-unsupported",
         "warning",
@@ -170,6 +217,10 @@ HITS = {
 }
 
 MISSES = {
+    "the GPU of another job": facts(driver_signs=but(SIGNS, lost=(KEPT,))),
+    "a library too old to name a GPU": facts(
+        driver_signs=but(SIGNS, lost=(LostGpu(index=1, error="Function Not Found", code=13),))
+    ),
     "a desktop on the GPU": facts(gpus=gpus({"memory_free_bytes": 21 * GIB})),
     "a small GPU with a desktop": facts(
         gpus=gpus({"memory_total_bytes": 2 * GIB, "memory_free_bytes": GIB + 200 * MIB})

@@ -13,6 +13,7 @@ from doctor.facts import Facts, Proof
 from doctor.findings import Severity
 from doctor.stack import STACK
 
+from .gpu_machines import machine
 from .judging import case, check, facts, findings, ids, of
 
 FRAMES = (f"{SITE}/peft/__init__.py:3 in <module>", f"{SITE}/peft/model.py:9 in f")
@@ -175,6 +176,32 @@ def test_what_can_be_imported_without_metadata_is_not_called_absent() -> None:
 
 def test_a_library_that_is_absent_beside_others_is_told_with_them() -> None:
     assert ids(without("torch", "bitsandbytes")) == ["torch/missing"]
+
+
+@pytest.mark.parametrize(
+    ("given", "id", "installs"),
+    [
+        (machine("V100", torch="2.13.0+cu126"), "torch/missing", [("torch==2.13.*", "cu126")]),
+        (machine("RTX 3060", driver="535.104.05"), "torch/missing", [("torch==2.13.*", "cu126")]),
+        (
+            machine("RTX 3060", driver="535.104.05"),
+            "python/stack-missing",
+            [("torch==2.13.*", "cu126"), ("peft", "peft")],
+        ),
+        (facts(driver="none", gpus="none"), "torch/missing", [("torch", "torch")]),
+    ],
+)
+def test_an_absent_torch_is_installed_in_the_build_that_this_machine_runs(
+    given: Facts, id: str, installs: list[tuple[str, str]]
+) -> None:
+    """PyPI alone would bring a build for CUDA 13, which neither of them runs."""
+    absent = dict.fromkeys(("torch", "peft") if id == "python/stack-missing" else ("torch",))
+    given = msgspec.structs.replace(given, packages=packages(**absent), torch=None, torch_runtime=None)
+    commands = [command for command in of(id, given).fixes[0].commands if "install" in command]
+    assert [
+        (next(word for word in command if word.startswith(("torch", "peft"))), command[-1].split("/")[-1])
+        for command in commands
+    ] == installs
 
 
 def test_a_long_error_is_cut() -> None:

@@ -99,6 +99,18 @@ HITS = {
         in_words("forward compatibility was attempted on non supported HW"),
         "(error 804)",
     ),
+    "804, and the driver is too old for torch, which the library was to mend": case(
+        "driver/too-old-for-cuda-runtime",
+        "error",
+        failing(
+            804,
+            library=COMPAT,
+            system=system(container="docker"),
+            driver=but(healthy.FACTS.driver, version="550.54.14", cuda_version="12.4"),
+        ),
+        "The NVIDIA driver 550.54.14 is too old for torch's CUDA 13.0",
+        seen=("COMPAT_NOT_SUPPORTED_ON_DEVICE -> success: cuda-compat does not help on this GPU",),
+    ),
     "the toolkit's stub": case(
         "driver/stub-library",
         "error",
@@ -302,6 +314,23 @@ HITS = {
             signs=but(SIGNS, libraries={"libnvidia-ml.so.1": "/usr/lib/libnvidia-ml.so.580.95.05"}),
         ),
         "there is no libcuda.so.1",
+    ),
+    "a container without CUDA's part": case(
+        "torch/cuda-not-usable",
+        "error",
+        in_words(
+            "Found no NVIDIA driver on your system.",
+            signs=but(SIGNS, libraries={}),
+            system=system(container="docker"),
+        ),
+        "there is no libcuda.so.1",
+    ),
+    "a stub in a folder of another name": case(
+        "driver/stub-library",
+        "error",
+        failing(34, library="/opt/x/libcuda.so.1", environment={"LD_LIBRARY_PATH": "/opt/x:/opt/y"}),
+        "empty stub",
+        command="LD_LIBRARY_PATH=/opt/y",
     ),
     "MPS": case(
         "torch/cuda-not-usable", "error", in_words("Error 805: MPS client failed to connect"), "MPS server"
