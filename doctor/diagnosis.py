@@ -31,6 +31,7 @@ LAYERS = (
     *("flash-attn", "xformers", "extension", "deepspeed"),
     *("tokenizers", "huggingface-hub", "accelerate", "transformers", "datasets", "peft", "trl", "smoke"),
 )
+TOO_NEW_BUILD = ("driver/too-old-for-cuda-runtime", "torch/gpu-arch-missing")  # for driver, for GPU
 UNMET, NOT_WHOLE = "python/requirement-unsatisfied", "python/files-missing-or-altered"
 OVERLAP = "python/packages-overlap"
 NOT_FOUND = "system/library-missing"
@@ -153,6 +154,8 @@ def accounts_for(wider: Finding, finding: Finding) -> bool:
     It knows more of the same two packages; or it says that other files stand before those of the package, or
     in their place, so that the other speaks of those.
     """
+    if (wider.id, finding.id) == TOO_NEW_BUILD:  # one older build is the cure of both
+        return wider.fixes[:1] == finding.fixes[:1] != ()
     about, known = ({evidence.subject for evidence in one.evidence} for one in (finding, wider))
     if finding.id == UNMET:
         return wider.id != UNMET and wider.severity != "note" and about <= known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 from doctor.facts import Facts
 from doctor.findings import Fix
@@ -70,11 +71,12 @@ def reload_modules(loaded: frozenset[str] | None = None) -> Commands:
 
 
 def on_host(facts: Facts, title: str, commands: Commands = ()) -> Fix:
-    """A fix of the machine itself; from inside a container nothing of it can be run."""
+    """A fix of the machine itself; inside a container, which cannot run it, the words have it."""
     container = facts.system.container if facts.system else None
     if container:
+        typed = " && ".join(shlex.join(command) for command in commands if command != REBOOT)
         title = f"On the host, outside of this container: {title[0].lower()}{title[1:]}"
-        return Fix(title, scope="system")
+        return Fix(f"{title} ({typed})" if typed else title, scope="system")
     return Fix(title, commands, "system")
 
 

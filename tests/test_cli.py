@@ -288,6 +288,15 @@ def test_no_colour_where_nobody_can_see_it(shell: Shell) -> None:
         assert "\x1b" not in shell.check(code=1, **{name: value}).stdout
 
 
+def test_json_stays_json_where_the_stream_holds_ascii_alone(shell: Shell) -> None:
+    folder = shell.folder / "grün 😀"
+    folder.symlink_to(shell.target.python.parent.parent)
+    arguments = ("check", "--quick", "--format", "json", "--python", str(folder / "bin/python"))
+    said = shell.run(*arguments, code=1, PYTHONIOENCODING="ascii", PYTHONUTF8="1").stdout
+    assert said.isascii()
+    assert "grün 😀" in json.loads(said)["subject"]["name"]
+
+
 def test_an_ascii_terminal_gets_ascii(shell: Shell) -> None:
     assert shell.check(PYTHONIOENCODING="ascii", TERM="dumb").stdout.isascii()
 

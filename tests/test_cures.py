@@ -8,7 +8,7 @@ import healthy
 import pytest
 from healthy import PYTHON, but, facts, packages
 
-from doctor.cures import install, installer_of, reinstall, set_variable, uninstall
+from doctor.cures import install, installer_of, reinstall, set_variable, torch_from, uninstall
 from doctor.facts import Facts, Package
 from doctor.findings import Fix
 
@@ -189,3 +189,24 @@ def test_no_command_is_a_bare_pip_and_none_is_called_verified(given: Facts) -> N
     for fix in (install(given, "", "peft"), reinstall(given, "peft"), uninstall(given, "", "peft")):
         assert fix.commands and fix.verified is False
         assert all(command[0] not in ("pip", "pip3") for command in fix.commands)
+
+
+def with_driver(version: str, cuda: str, torch: str) -> Facts:
+    """The healthy machine with a driver that nobody but NVML told of, and torch for CUDA 12.4."""
+    return facts(
+        driver=but(healthy.FACTS.driver, version=version, cuda_version=cuda),
+        torch=but(healthy.FACTS.torch, version=torch, cuda_version="12.4", variant="cu124"),
+        cuda_driver="not asked",
+        torch_runtime="not imported",
+    )
+
+
+def test_a_newer_torch_is_one_that_the_driver_runs() -> None:
+    fix = torch_from(with_driver("550.54.14", "12.4", "2.5.1+cu124"), "2.6.0")
+    assert fix and "torch==2.6.0+cu124" in only(fix)
+    assert only(fix)[-1] == "https://download.pytorch.org/whl/cu124"
+
+
+def test_without_a_driver_or_a_torch_for_it_none_is_named() -> None:
+    assert torch_from(with_driver("470.82.01", "11.4", "2.5.1+cu118"), "2.8.0") is None
+    assert torch_from(facts(driver="none is needed"), "2.6.0") is None

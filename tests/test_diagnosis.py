@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from doctor import diagnosis
 from doctor.diagnosis import diagnose, fold, ordered, verdict
 from doctor.facts import Duplicate, Facts, FileCheck, FileFault, Gap, Overlap, Shadow, StageRun
-from doctor.findings import CONFIDENCES, SEVERITIES, Evidence, Finding, Report, Subject
+from doctor.findings import CONFIDENCES, SEVERITIES, Evidence, Finding, Fix, Report, Subject
 from doctor.matrix.rows import load_rows
 from doctor.matrix.rules import rule_of
 from doctor.native import Dependency, Linkage, NativeLibrary
@@ -261,6 +261,19 @@ def test_a_requirement_goes_beneath_what_knows_more_of_the_same_packages(
     folded = fold([unmet, other], healthy.FACTS, {})
     assert {one.id for one in folded} == ({other.id} if beneath else {UNMET, other.id})
     assert {one.id: one.severity for one in folded}[other.id] == other.severity  # nothing was seen to fail
+
+
+@pytest.mark.parametrize(("cure", "beneath"), [("torch==2.13.0+cu126", True), ("torch==2.7.*", False)])
+def test_a_build_too_new_for_driver_and_gpu_is_one_fault_where_one_build_cures_it(
+    cure: str, beneath: bool
+) -> None:
+    old, bare = "driver/too-old-for-cuda-runtime", "torch/gpu-arch-missing"
+    fixes = [
+        (Fix("Install", (("pip", "install", one),), "environment"),) for one in ("torch==2.13.0+cu126", cure)
+    ]
+    folded = fold([finding(old, fixes=fixes[0]), finding(bare, fixes=fixes[1])], healthy.FACTS, {})
+    assert [one.id for one in folded] == ([old] if beneath else [old, bare])
+    assert [one.id for one in folded[0].symptoms] == ([bare] if beneath else [])
 
 
 # -- order

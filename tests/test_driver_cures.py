@@ -39,6 +39,12 @@ def test_nothing_of_the_machine_is_run_from_inside_a_container() -> None:
     assert on_host(facts(), "Reboot", (("sudo", "reboot"),)).commands == (("sudo", "reboot"),)
 
 
+def test_what_is_to_be_run_on_the_host_is_written_out_inside_a_container() -> None:
+    inside = facts(system=but(healthy.FACTS.system, container="docker"))
+    start = on_host(inside, "Start it", (("sudo", "systemctl", "start", "it"), ("sudo", "reboot")))
+    assert start.title == "On the host, outside of this container: start it (sudo systemctl start it)"
+
+
 def test_all_modules_are_reloaded_where_it_is_not_known_which_are_there() -> None:
     assert reload_modules()[0][3:] == ("nvidia_drm", "nvidia_modeset", "nvidia_uvm", "nvidia")
 

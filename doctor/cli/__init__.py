@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import gc
 import os
@@ -21,9 +22,10 @@ def main() -> None:
     for number in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, number):
             signal.signal(getattr(signal, number), leave_cleanly)
+    codecs.register_error("escaped", escaped)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # an ASCII terminal must not end the report
+            stream.reconfigure(errors="escaped")  # an ASCII terminal must not end the report
     from doctor.cli import early
 
     gc.disable()  # a short life: collecting costs the start more than it gives back
@@ -51,6 +53,13 @@ def end_at_once(code: int | None) -> NoReturn:
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()
     os._exit(code or 0)
+
+
+def escaped(error: UnicodeError) -> tuple[str, int]:
+    """What a stream cannot hold, as JSON writes it, so that a report in JSON stays one: \\u00fc."""
+    assert isinstance(error, UnicodeEncodeError)
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4)), error.end
 
 
 def leave_cleanly(number: int, frame: object) -> None:

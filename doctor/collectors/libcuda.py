@@ -33,6 +33,7 @@ NAMES = {
 }
 # CUdevice_attribute
 CAPABILITY_MAJOR, CAPABILITY_MINOR, INTEGRATED = 75, 76, 18
+MOST_DEVICES = 256  # more than any machine has: a library gone mad must not keep us
 NODE = re.compile(r"nvidia(\d+|ctl|-uvm)$")
 
 
@@ -147,7 +148,7 @@ def look():
     tell(init_code=code, init_error=error_name(library, code) if code else "")
     if code:
         return tell(refused=refused_nodes(), done=True)
-    for ordinal in range(number_of(library, "cuDeviceGetCount") or 0):
+    for ordinal in range(min(number_of(library, "cuDeviceGetCount") or 0, MOST_DEVICES)):
         tell(device=describe_device(library, ordinal))
     return tell(done=True)
 

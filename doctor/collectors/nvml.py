@@ -10,7 +10,7 @@ import re
 
 NOT_SUPPORTED, LIBRARY_NOT_FOUND = 3, 12
 GPU_IS_GONE = (15, 16)  # "GPU is lost", "GPU requires reset": nothing more can be had of it
-MOST_LINKS, MOST_SLICES = 36, 64  # more than any GPU has: a driver gone mad must not keep us
+MOST_LINKS, MOST_SLICES, MOST_GPUS = 36, 64, 256  # more than there are: a driver gone mad must not keep us
 P2P_READ, P2P_NVLINK = 0, 2  # nvmlGpuP2PCapsIndex_t
 COMPUTE_MODES = ("default", "exclusive thread", "prohibited", "exclusive process")
 # nvmlClocksEventReasons; what an idle GPU or the user's own settings do is no throttling.
@@ -101,10 +101,18 @@ def has_no_memory(handle):
     return False
 
 
+def name_of(handle):
+    """The name, also where it is no UTF-8. Raises the error of a GPU that does not even tell it."""
+    try:
+        return text(nvml.nvmlDeviceGetName(handle))
+    except UnicodeDecodeError as error:
+        return text(error.object)
+
+
 def capability_of(handle):
     """ "8.9" """
     numbers = ask("nvmlDeviceGetCudaComputeCapability", handle)
-    return numbers and "%d.%d" % tuple(numbers)
+    return "%d.%d" % tuple(numbers) if numbers and numbers[0] > 0 else None
 
 
 def address_of(handle):
@@ -218,7 +226,7 @@ def describe(index, handle):
     """One GPU as the fields of ``doctor.facts.Gpu``. Raises where it does not even tell its name."""
     return {
         "index": index,
-        "name": text(nvml.nvmlDeviceGetName(handle)),
+        "name": name_of(handle),
         "compute_capability": capability_of(handle),
         **memory_of(handle),
         "uuid_hash": hashed(ask("nvmlDeviceGetUUID", handle)),
@@ -268,6 +276,11 @@ def tell_gpus(count):
             continue
 
 
+def counted(count):
+    """The number of GPUs, or that it cannot be one."""
+    return {"count": count} if count <= MOST_GPUS else {"error": "it counts %d GPUs" % count, "code": None}
+
+
 def tell():
     """All that NVML says, or the name and the number of its refusal."""
     try:
@@ -283,7 +296,7 @@ def tell():
         "cuda": number and "%d.%d" % (number // 1000, number % 1000 // 10),
     }
     try:
-        head["count"] = nvml.nvmlDeviceGetCount()
+        head.update(counted(nvml.nvmlDeviceGetCount()))
     except Exception as error:
         head.update(refusal(error))
     emit(head)

@@ -25,6 +25,7 @@ DRIVER_PATIENCE = Patience(limit_s=10.0)
 CUDA_PATIENCE = Patience(limit_s=30.0)  # cuInit starts each GPU that sleeps
 SMI_FIELDS = ("index", "name", "driver_version", "memory.total", "memory.free", "compute_cap")
 
+SMI_ANSWERS = (0, 14)  # exit codes of nvidia-smi; 14 only warns of a corrupted infoROM
 NVML_LIBRARY, CUDA_LIBRARY = "libnvidia-ml.so.1", "libcuda.so.1"
 # What a child would answer, in NVML's own words and number, without the 40 ms of asking one.
 NO_NVML = Collected(
@@ -165,5 +166,5 @@ class Looks:
             return self.host.run(command, patience=DRIVER_PATIENCE)
 
         answer = ask(SMI_FIELDS)
-        refused = answer.code not in (0, None) and not answer.timed_out
+        refused = answer.code not in (*SMI_ANSWERS, None) and not answer.timed_out
         return ask(SMI_FIELDS[:-1]) if refused else answer

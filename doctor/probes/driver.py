@@ -7,13 +7,14 @@ from collections.abc import Mapping
 
 from doctor.facts import Driver, Gap
 from doctor.host import Host
-from doctor.probes import CUDA_LIBRARY, Looks, Smi
+from doctor.probes import CUDA_LIBRARY, SMI_ANSWERS, Looks, Smi
 from doctor.probes.driver_signs import bus_gpus, refusal
 from doctor.probes.signs import kernel, libraries
 
 # "KMD Version" since driver 610, for the kernel-mode driver.
 TABLE_HEAD = re.compile(r"(?:Driver|KMD) Version: {0,9}(\d{3,4}\.\d+(?:\.\d+)?)")
 TABLE_CUDA = re.compile(r"CUDA (?:UMD )?Version: {0,9}(\d+\.\d+)")
+VERSION = re.compile(r"(?<!\d)\d{2,4}(?:\.\d{1,4}){0,2}")
 # The driver's libraries bear its version: libcuda.so.535.104.05. WSL's bear none.
 IN_FILE_NAME = re.compile(r"\.so\.(\d{3,4}\.\d+(?:\.\d+)?)")
 COMPATIBILITY = "/compat/"  # a newer libcuda on an older driver, by intent
@@ -23,7 +24,7 @@ NVML_ABSENT = (12, -1)
 
 def smi_versions(smi: Smi | None) -> tuple[str | None, str | None]:
     """(driver version, driver's CUDA) from nvidia-smi; None for what it does not say."""
-    if smi is None or smi.table.code != 0:
+    if smi is None or smi.table.code not in SMI_ANSWERS:
         return None, None
     version, cuda = TABLE_HEAD.search(smi.table.stdout), TABLE_CUDA.search(smi.table.stdout)
     return version and version.group(1), cuda and cuda.group(1)
@@ -36,7 +37,7 @@ def probe(looks: Looks) -> Driver | Gap:
     witnesses = {
         name: version
         for name, version in {
-            "nvml": str(nvml.get("driver") or ""),
+            "nvml": plain_version(str(nvml.get("driver") or "")),
             "nvidia-smi": smi_version,
             "kernel": kernel.module(looks.host).version,
             CUDA_LIBRARY: libcuda_version(looks.host),
@@ -53,6 +54,12 @@ def probe(looks: Looks) -> Driver | Gap:
     if "kernel" in witnesses and has_no_tools(looks, nvml):
         return Driver(version=witnesses["kernel"], cuda_version=None, source="kernel", disagreement=differing)
     return absence(looks)
+
+
+def plain_version(told: str) -> str:
+    """The numbers alone: "535.104.05" of "535.104.05-grid"; "" where there is none, as in "N/A"."""
+    found = VERSION.search(told)
+    return found[0] if found else ""
 
 
 def libcuda_version(host: Host) -> str:

@@ -8,9 +8,13 @@ from typing import Any
 
 from doctor.facts import DriverSigns, LostGpu, PciDevice
 from doctor.host import Host
-from doctor.probes import Looks, Smi
+from doctor.probes import SMI_ANSWERS, Looks, Smi
 from doctor.probes.signs import bus, fabric, kernel, libraries, xids
 
+# What nvidia-smi prints of a GPU that it counts and cannot reach, in its table and in a query.
+UNREACHABLE = re.compile(r"Unable to determine the device handle.{0,200}")
+NO_VALUE = re.compile(r"\[(?:Unknown Error|GPU is lost|GPU requires reset)[^\]]{0,40}\]")
+GPU_IS_LOST = 15  # in nvml.h
 # "# R36 (release), REVISION: 4.3, GCID: 38968081, BOARD: generic, EABI: aarch64, DATE: ..."
 TEGRA = re.compile(r"# R(\d{1,3}) \(release\), REVISION: (\d{1,3}(?:\.\d{1,3}){0,2})(?![\w.])")
 
@@ -34,7 +38,7 @@ def probe(looks: Looks) -> DriverSigns:
         nodes=kernel.nodes(host),
         libraries=found,
         off_path=libraries.off_path(host, found),
-        lost=lost(nvml.get("gpus", ()) if nvml else ()),
+        lost=lost(nvml["gpus"]) if nvml and "gpus" in nvml else lost_by_smi(looks.smi.result()),
         xids=xids.xids(host, with_dmesg=not looks.quick) if has_driver else (),
         fabric_manager=fabric.fabric_manager(host) if has_switch(devices) else "",
         slurm="SLURM_JOB_ID" in host.env,
@@ -44,10 +48,15 @@ def probe(looks: Looks) -> DriverSigns:
 
 def refusal(smi: Smi | None) -> str:
     """What nvidia-smi printed in place of an answer; "" where it answered or is not there."""
-    if smi is None or smi.table.code == 0:
+    if smi is None:
         return ""
     if smi.table.timed_out:
         return f"it gave no answer within {smi.table.seconds:.0f} s and was killed"
+    unreachable = UNREACHABLE.search(f"{smi.table.stdout}\n{smi.query.stdout}")
+    if unreachable:
+        return unreachable[0]
+    if smi.table.code in SMI_ANSWERS:
+        return ""
     said = (smi.table.stdout.strip() or smi.table.stderr.strip() or smi.table.error)[:500]
     return said or f"it ended with exit code {smi.table.code}"
 
@@ -68,6 +77,16 @@ def lost(rows: Sequence[Mapping[str, Any]]) -> tuple[LostGpu, ...]:
         LostGpu(index=row["index"], error=str(row["error"]), code=row.get("code"))
         for row in rows
         if "error" in row
+    )
+
+
+def lost_by_smi(smi: Smi | None) -> tuple[LostGpu, ...]:
+    """The GPUs that nvidia-smi lists with an error in place of their name."""
+    rows = (line.split(",") for line in smi.query.stdout.splitlines()) if smi else ()
+    return tuple(
+        LostGpu(index=int(row[0]), error=found[0], code=GPU_IS_LOST if "lost" in found[0] else None)
+        for row in rows
+        if len(row) > 1 and row[0].strip().isdigit() and (found := NO_VALUE.match(row[1].strip()))
     )
 
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
 
 from doctor.facts import Gap, Gpu
-from doctor.probes import Looks, Smi
+from doctor.probes import SMI_ANSWERS, Looks, Smi
 from doctor.probes.driver import absence
 
 MIB = 1 << 20
+# "|   0  Tesla T4            Off  | 00000000:00:04.0 Off |", and "15079MiB" in the line below it.
+TABLE_GPU = re.compile(
+    r"\| {1,4}(\d{1,3}) {1,4}(\S.{0,60}?) +(?:On|Off|N/A|WDDM|TCC|MCDM) *\| +[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:"
+)
+TABLE_MEMORY = re.compile(r"(\d{1,9})MiB */ *(\d{1,9})MiB")
 NO_MEMORY = ("[N/A]", "[Not Supported]", "N/A")
 NOT_PERMITTED = "[Insufficient Permissions]"  # of a whole GPU, in a container that has a MIG instance of it
 
@@ -23,14 +30,17 @@ def probe(looks: Looks) -> tuple[Gpu, ...] | Gap:
     if "gpus" in nvml:
         return from_nvml(nvml["gpus"])
     smi = looks.smi.result()
-    if smi and smi.table.code == 0:
+    if smi and smi.table.code in SMI_ANSWERS:
         found = from_query(smi)
-        unread = len([line for line in smi.query.stdout.splitlines() if line.strip()]) - len(found)
+        rows = [line for line in smi.query.stdout.splitlines() if line.strip() and "WARNING:" not in line]
+        unread = len(rows) - len(found)
         if found and unread:
             reason = f"nvidia-smi lists {unread} more than the {len(found)} that can be read"
             return Gap(about="gpus", kind="failed", reason=reason)
-        return found or Gap(
-            about="gpus", kind="failed", reason="nvidia-smi ran and listed no GPU that can be read"
+        return (
+            found
+            or from_table(smi.table.stdout)
+            or Gap(about="gpus", kind="failed", reason="nvidia-smi ran and listed no GPU that can be read")
         )
     none = absence(looks)
     return Gap(about="gpus", kind=none.kind, reason=none.reason)
@@ -49,6 +59,24 @@ def from_query(smi: Smi) -> tuple[Gpu, ...]:
     """GPUs from the query's table of index, name, driver, total and free MiB, compute capability."""
     rows = csv.reader(smi.query.stdout.splitlines(), skipinitialspace=True)
     return tuple(gpu for row in rows if (gpu := _row(row)))
+
+
+def from_table(text: str) -> tuple[Gpu, ...]:
+    """GPUs from the plain table, which cuts long names short: where the query is not answered."""
+    lines = text.splitlines()
+    return tuple(_table_row(row, after) for line, after in pairwise(lines) if (row := TABLE_GPU.match(line)))
+
+
+def _table_row(row: re.Match[str], after: str) -> Gpu:
+    memory = TABLE_MEMORY.search(after)
+    used, total = (int(memory[1]), int(memory[2])) if memory else (0, None)
+    return Gpu(
+        index=int(row[1]),
+        name=row[2],
+        compute_capability=None,
+        memory_total_bytes=None if total is None else total * MIB,
+        memory_free_bytes=None if total is None else (total - used) * MIB,
+    )
 
 
 def _row(row: list[str]) -> Gpu | None:

@@ -13,6 +13,7 @@ from doctor.rules.driver import SEE, graded, is_legacy
 from doctor.rules.roots import DIED, HUNG, root_of
 from doctor.rules.witnesses import (
     DRIVER_NOT_LOADED,
+    NVML_ABSENT,
     Witnesses,
     first_line,
 )
@@ -200,4 +201,9 @@ def witnesses_disagree(facts: Facts) -> Iterator[Hit]:
         yield Hit(
             title="NVML answers and nvidia-smi does not",
             evidence=(Evidence("nvidia-smi", first_line(seen.signs.smi_error), "the same answer"),),
+        )
+    if facts.driver.source == "nvidia-smi" and seen.signs.nvml_code not in (None, *NVML_ABSENT) and gpus:
+        yield Hit(
+            title="nvidia-smi answers and NVML does not",
+            evidence=(Evidence("NVML", first_line(seen.signs.nvml_error), "the same answer"),),
         )

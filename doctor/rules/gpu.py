@@ -85,7 +85,7 @@ def hidden_by_environment(facts: Facts) -> Iterator[Hit]:
     if not left.visible and facts.torch_runtime and facts.torch_runtime.cuda_available:
         return  # torch sees a GPU all the same
     what = (
-        f"{value!r}, which hides all {len(facts.gpus)} GPUs"
+        f"{value!r}, which hides {'the GPU' if len(facts.gpus) == 1 else f'all {len(facts.gpus)} GPUs'}"
         if hides_all(value)
         else named_wrongly(value, left)
     )

@@ -15,7 +15,7 @@ from doctor.facts import DeviceNode, DriverSigns, Facts, PciDevice
 # Numbers of nvml.h.
 NO_PERMISSION, DRIVER_NOT_LOADED, LIBRARY_NOT_FOUND, FUNCTION_NOT_FOUND = 4, 9, 12, 13
 GPU_IS_LOST, VERSION_MISMATCH = 15, 18
-NO_BINDINGS = -1  # ours: the library was not asked
+NVML_ABSENT = (LIBRARY_NOT_FOUND, -1)  # -1 is ours: the bindings to it are not there
 # Numbers of cuda.h and of the runtime alike.
 OUT_OF_MEMORY, NOT_INITIALIZED, STUB_LIBRARY, DRIVER_TOO_OLD, DEVICES_BUSY, NO_DEVICE = 2, 3, 34, 35, 46, 100
 ECC_UNCORRECTABLE, SYSTEM_NOT_READY, DRIVER_MISMATCH, COMPAT_NOT_SUPPORTED, UNKNOWN = 214, 802, 803, 804, 999
@@ -101,7 +101,7 @@ class Witnesses:
     def nvml_code(self) -> int | None:
         """The number of NVML's refusal; by the words of nvidia-smi where that alone could ask NVML."""
         code = self.signs.nvml_code
-        if code not in (NO_BINDINGS, LIBRARY_NOT_FOUND):
+        if code not in NVML_ABSENT:
             return code
         return next((number for words, number in PRINTED if words in self.signs.smi_error), code)
 

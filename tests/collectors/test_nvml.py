@@ -352,6 +352,24 @@ class TestBindings:
         assert (row["name"], row["memory_free_bytes"]) == ("T4 \ufffd", 20 << 30)
         assert row["compute_capability"] is row["processes"] is row["pcie_width"] is None
 
+    def test_a_driver_gone_mad_keeps_nobody(self, tmp_path: Path) -> None:
+        (tmp_path / "pynvml.py").write_text(
+            "def nvmlInit(): pass\ndef nvmlDeviceGetCount(): return 2**32 - 1\n"
+        )
+        [told] = look({"PYTHONPATH": str(tmp_path)}).events
+        assert told["error"] == "it counts 4294967295 GPUs" and "count" not in told
+
+    def test_a_name_that_is_no_text_and_a_capability_that_is_none(self, tmp_path: Path) -> None:
+        (tmp_path / "pynvml.py").write_text(
+            "def nvmlInit(): pass\n"
+            "def nvmlDeviceGetCount(): return 1\n"
+            "def nvmlDeviceGetHandleByIndex(index): return index\n"
+            "def nvmlDeviceGetName(handle): return b'T4 \\xff'.decode()\n"
+            "def nvmlDeviceGetCudaComputeCapability(handle): return 0, 0\n"
+        )
+        _, row = look({"PYTHONPATH": str(tmp_path)}).events
+        assert (row["name"], row["compute_capability"]) == ("T4 \ufffd", None)
+
     def test_the_true_bindings_answer_on_this_very_machine(self) -> None:
         answer = look({})
         section = answer.section("nvml")

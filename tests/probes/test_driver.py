@@ -94,6 +94,23 @@ def test_on_wsl_the_two_versions_of_nvidia_smi_differ_by_design() -> None:
     assert driver.probe(on_wsl) == Driver(version="546.80", cuda_version="12.3", source="nvml")
 
 
+@pytest.mark.parametrize(
+    ("told", "version"),
+    [
+        ("535.104.05-grid", "535.104.05"),
+        (" 580.95.05 ", "580.95.05"),
+        ("390.157", "390.157"),
+        ("580", "580"),
+        ("N/A", ""),
+        ("", ""),
+        ("0.0", ""),
+    ],
+)
+def test_a_version_is_numbers(told: str, version: str) -> None:
+    found = driver.probe(looks(nvml=emits({**NVML, "driver": told}), smi=ended(), files={}, leads={}))
+    assert (found.version if isinstance(found, Driver) else "") == version
+
+
 @pytest.mark.parametrize("code", [12, -1])
 def test_a_container_for_computing_alone_has_the_kernel_as_its_witness(code: int) -> None:
     nvml = emits({"section": "nvml", "error": "not there", "code": code})
@@ -283,6 +300,47 @@ def test_a_driver_that_does_not_know_compute_capability_is_asked_without_it() ->
     assert isinstance(found, tuple)
     [gpu] = found
     assert (gpu.name, gpu.compute_capability, gpu.memory_free_bytes) == ("Tesla T4", None, 15106 * MIB)
+
+
+TABLE_OF_GPUS = (
+    "| NVIDIA-SMI 470.256.02   Driver Version: 470.256.02   CUDA Version: 11.4     |\n"
+    "|   0  Tesla T4            Off  | 00000000:00:04.0 Off |                    0 |\n"
+    "| N/A   50C    P8    10W /  70W |    100MiB / 15079MiB |      0%      Default |\n"
+    "|   1  NVIDIA GeForce ...  On   | 00000000:01:00.0  On |                  N/A |\n"
+    "|  0%   50C    P8    ERR! / N/A |     ERR! / ERR!      |      0%      Default |\n"
+    "|    0   N/A  N/A      1234      C   python                           300MiB |\n"
+)
+
+
+def test_gpus_of_the_plain_table_where_the_query_is_not_answered() -> None:
+    found = gpus.probe(smi_only(TABLE_OF_GPUS, HUNG))
+    assert isinstance(found, tuple)
+    assert [(gpu.index, gpu.name, gpu.memory_total_bytes, gpu.memory_free_bytes) for gpu in found] == [
+        (0, "Tesla T4", 15079 * MIB, 14979 * MIB),
+        (1, "NVIDIA GeForce ...", None, None),
+    ]
+
+
+def test_an_nvidia_smi_that_warns_has_answered() -> None:
+    warning = "WARNING: infoROM is corrupted at gpu 0000:01:00.0\n"
+    rows = ended(f"0, Tesla T4, 470.256.02, 15079, 15000, 7.5\n{warning}", code=14)
+    at = looks(nvml=REFUSED, smi=ended(TABLE_OF_GPUS + warning, code=14), rows=rows)
+    found, told = gpus.probe(at), driver.probe(at)
+    assert isinstance(found, tuple) and isinstance(told, Driver)
+    assert ([gpu.compute_capability for gpu in found], told.version) == (["7.5"], "470.256.02")
+    assert driver_signs.probe(at).smi_error == ""
+
+
+def test_gpus_that_nvidia_smi_cannot_reach() -> None:
+    rows = ended("0, Tesla T4, 580.95.05, 15079, 15000, 7.5\n1, [Unknown Error], x\n2, [GPU is lost], x\n")
+    signs = driver_signs.probe(smi_only(healthy.SMI_TABLE, rows))
+    assert [(one.index, one.error, one.code) for one in signs.lost] == [
+        (1, "[Unknown Error]", None),
+        (2, "[GPU is lost]", 15),
+    ]
+    unreachable = "Unable to determine the device handle for GPU0000:02:00.0: Unknown Error"
+    signs = driver_signs.probe(smi_only(healthy.SMI_TABLE, ended(f"{unreachable}\n")))
+    assert (signs.smi_error, signs.lost) == (unreachable, ())
 
 
 def test_a_gpu_whose_row_cannot_be_read_is_not_dropped_in_silence() -> None:

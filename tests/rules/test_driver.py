@@ -373,6 +373,16 @@ HITS = {
         facts(driver_signs=but(SIGNS, smi_error=NO_ANSWER)),
         "nvidia-smi does not",
     ),
+    "NVML alone is mute": case(
+        "driver/witnesses-disagree",
+        "note",
+        facts(
+            driver=but(healthy.FACTS.driver, source="nvidia-smi"),
+            driver_signs=but(SIGNS, nvml_code=9, nvml_error="Driver Not Loaded"),
+        ),
+        "nvidia-smi answers and NVML does not",
+        seen=("Driver Not Loaded",),
+    ),
     "nvidia-smi alone is mute": case(
         "driver/witnesses-disagree",
         "note",

@@ -141,7 +141,7 @@ HITS = {
         "gpu/hidden-by-environment",
         "error",
         hidden(""),
-        "CUDA_VISIBLE_DEVICES is '', which hides all 1 GPUs",
+        "CUDA_VISIBLE_DEVICES is '', which hides the GPU",
         command="unset CUDA_VISIBLE_DEVICES",
     ),
     "minus one": case("gpu/hidden-by-environment", "error", hidden("-1"), "'-1'"),
