@@ -21,6 +21,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+# As it was at the start: a test runner changes os.environ at each test, under threads that start a process.
+ENVIRONMENT = dict(os.environ)
 CONSTRAINTS = Path(__file__).with_name("constraints.txt")
 # Fetching torch, or many wheels, over a slow line; nothing here waits longer.
 PATIENCE_S = 1800
@@ -139,7 +141,8 @@ def install(venv: Venv, *requirements: str) -> None:
 
 def run(*command: str | Path, env: Mapping[str, str] | None = None) -> str:
     """Run a build step and give its output; its own words are in the error, should it fail."""
-    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=PATIENCE_S)
+    variables = ENVIRONMENT if env is None else env
+    done = subprocess.run(command, capture_output=True, text=True, env=variables, timeout=PATIENCE_S)
     if done.returncode:
         raise CannotBuild(f"{' '.join(map(str, command))}: {done.stderr.strip() or done.stdout.strip()}")
     return done.stdout

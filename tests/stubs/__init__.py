@@ -21,6 +21,8 @@ from .profiles import NAMES, branch_of, lines, read
 
 __all__ = ["LIBRARIES", "NAMES", "compiler_is_there", "machine"]
 
+# As it was at the start: pytest changes os.environ at each test, under threads that start a compiler.
+ENVIRONMENT = dict(os.environ)
 HERE = Path(__file__).parent
 NVML, CUDA = "libnvidia-ml.so.1", "libcuda.so.1"
 OLD_BRANCH = 440  # knows no MIG, no remapped rows, and only the first form of each answer
@@ -91,7 +93,7 @@ def _compiled(name: str, branch: int) -> bytes:
         with tempfile.TemporaryDirectory() as folder:
             made = Path(folder, name)
             command = ["cc", *flags, f"-Wl,-soname,{name}", str(source), "-o", str(made)]
-            subprocess.run(command, check=True, capture_output=True, text=True)
+            subprocess.run(command, check=True, capture_output=True, text=True, env=ENVIRONMENT)
             _place(kept, made.read_bytes())
     return kept.read_bytes()
 

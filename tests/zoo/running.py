@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from sandboxes import ENVIRONMENT
 
 from .environment import Target
 
@@ -60,7 +60,7 @@ class Outcome:
 
 def run_environment(target: Target, mark: str) -> dict[str, str]:
     """The variables of a run: ours, less what belongs to the shell, and what the target asks for."""
-    variables: dict[str, str | None] = {**os.environ, **dict.fromkeys(NOT_INHERITED), MARK: mark}
+    variables: dict[str, str | None] = {**ENVIRONMENT, **dict.fromkeys(NOT_INHERITED), MARK: mark}
     variables.update(target.variables)
     return {name: value for name, value in variables.items() if value is not None}
 

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from sandboxes import install
+from sandboxes import ENVIRONMENT, install
 
 from .lab import Lab, Venv, rename_torch
 
@@ -69,7 +69,7 @@ def compiled(
             *((f"-Wl,-rpath,{path}",) if path else ()),
             *map(str, needs),
         ]
-        subprocess.run(command, check=True, capture_output=True)
+        subprocess.run(command, check=True, capture_output=True, env=ENVIRONMENT)
         return made.read_bytes()
 
 
@@ -78,7 +78,11 @@ def asked_of_cuda(venv: Venv) -> dict[str, tuple[str, ...]]:
     found: dict[str, set[str]] = {}
     for library in venv.find("bitsandbytes/libbitsandbytes_cuda13*.so"):
         told = subprocess.run(
-            ["nm", "-D", "--undefined-only", str(library)], check=True, capture_output=True, text=True
+            ["nm", "-D", "--undefined-only", str(library)],
+            check=True,
+            capture_output=True,
+            text=True,
+            env=ENVIRONMENT,
         )
         for symbol, name in WANTED.findall(told.stdout):
             found.setdefault(name, set()).add(symbol)

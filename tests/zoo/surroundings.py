@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from sandboxes import install, run, uv
+from sandboxes import ENVIRONMENT, install, run, uv
 
 from .environment import (
     HEALTHY,
@@ -205,7 +204,7 @@ def user_site_holds_broken_wandb(lab: Lab) -> Target:
     settings.write_text(text)
     variables = {"PYTHONUSERBASE": str(home)}
     asked = "import site; print(site.getusersitepackages())"
-    user = UserSite(Path(run(venv.python, "-c", asked, env={**os.environ, **variables}).strip()))
+    user = UserSite(Path(run(venv.python, "-c", asked, env={**ENVIRONMENT, **variables}).strip()))
     user.register("wandb", "0.15.0")
     user.release("wandb", "wandb/__init__.py", "raise TypeError('Descriptors cannot be created directly.')\n")
     return Target(venv.python, variables=variables)
