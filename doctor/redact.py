@@ -137,7 +137,9 @@ def _walk(value: _T, mask: _Mask) -> _T:
 
 
 def _value_of(key: str, item: Any, mask: _Mask) -> Any:
-    return SECRET if item and isinstance(item, str) and _SECRET_KEY.search(key) else _walk(item, mask)
+    # As it will be told too: an escape sequence behind a name hides it from the first look.
+    is_secret = _SECRET_KEY.search(key) or _SECRET_KEY.search(mask(key))
+    return SECRET if item and isinstance(item, str) and is_secret else _walk(item, mask)
 
 
 @cache

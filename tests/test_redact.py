@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from doctor.facts import Facts
@@ -224,6 +224,11 @@ def test_the_value_of_a_secret_variable_is_masked_whatever_it_is() -> None:
     assert told.facts.environment == {"HF_TOKEN": "<secret>", "WANDB_API_KEY": "", "HF_HOME": "x"}
 
 
+def test_an_escape_sequence_does_not_hide_the_name_of_a_secret() -> None:
+    told = redact(report(environment={"HF_TOKEN\x1b[0m": "abc"}), ANN)
+    assert told.facts.environment == {"HF_TOKEN": "<secret>"}
+
+
 @pytest.mark.parametrize("name", ["doctor", "error", "peft", "too-old", "broken", "live", "numpy"])
 def test_a_host_or_user_of_the_schemas_own_name_breaks_nothing(name: str) -> None:
     package = {"name": "numpy", "version": "2.4.1", "location": "/x", "installer": "pip"}
@@ -273,6 +278,7 @@ def test_twice_is_once(text: str, identity: Identity) -> None:
 
 
 @settings(deadline=None)
+@example(["token\x1b[0m"], ANN)
 @given(st.lists(TEXTS, max_size=3), IDENTITIES)
 def test_a_report_stays_a_report(texts: list[str], identity: Identity) -> None:
     told = redact(report(*texts), identity)
