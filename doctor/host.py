@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import IO, Any, NamedTuple, Protocol
 
 from doctor.child import Child, Completed, OnLine, Patience
-from doctor.loader_cache import LOADER_CACHE, paths_by_name, places
+from doctor.loader_cache import LOADER_CACHE, machine, paths_by_name, places
 
 READ_BYTES = 4 << 20  # of any file
 
@@ -245,7 +245,7 @@ class LocalHost:
     @cached_property
     def _loader_cache(self) -> Mapping[str, str]:
         with contextlib.suppress(OSError):
-            return paths_by_name(self.read_bytes(LOADER_CACHE, READ_BYTES))
+            return paths_by_name(self.read_bytes(LOADER_CACHE, READ_BYTES), machine())
         return {}
 
     @contextlib.contextmanager

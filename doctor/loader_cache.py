@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 LOADER_CACHE = "/etc/ld.so.cache"
 MAGIC = b"glibc-ld.so.cache1.1"
@@ -38,8 +39,9 @@ def places(name: str, library_path: str, cache: Mapping[str, str]) -> Iterator[s
     yield from (os.path.join(folder, name) for folder in default_folders())
 
 
-def paths_by_name(data: bytes, arch: str = "") -> dict[str, str]:
-    """What the loader of a process of an architecture (this one's) takes for each name, empty for no cache.
+@lru_cache(maxsize=2)  # who looks for the driver and who follows the loader ask the same
+def paths_by_name(data: bytes, arch: str) -> Mapping[str, str]:
+    """What the loader of a process of an architecture takes for each name, empty for no cache.
 
     Entries for processors with more features than the base are left out.
     """
@@ -50,7 +52,7 @@ def paths_by_name(data: bytes, arch: str = "") -> dict[str, str]:
     (count,) = _COUNT.unpack_from(table, len(MAGIC))
     count = min(count, (len(table) - _HEADER_BYTES) // _ENTRY.size)
     entries = table[_HEADER_BYTES : _HEADER_BYTES + count * _ENTRY.size]
-    kind = _KINDS.get(arch or machine())
+    kind = _KINDS.get(arch)
     found: dict[str, str] = {}
     for flags, name, path, _, features in _ENTRY.iter_unpack(entries):
         if not features and kind in (None, flags & 0xFF00):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# On a machine with an NVIDIA GPU, from a bare checkout, in under 8 minutes: the whole check with its proofs on
+# On a machine with an NVIDIA GPU, from a bare checkout, meant for under 8 minutes: the whole check with its proofs on
 # the GPU, what was predicted against what was mapped, and faults that are put in, each with the finding that
 # must come first. Prints a table; exit code 1 where one line is not as it must be, 3 where it cannot begin.
 #   LORA_DOCTOR_TARGET  a Python that has the stack already; without it the stack is installed into .venv-gpu

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doctor.loader_cache import LOADER_CACHE, MAGIC, paths_by_name, places
+from doctor.loader_cache import LOADER_CACHE, MAGIC, machine, paths_by_name, places
 
 Entry = tuple[int, str, str, int]  # flags, name, path, CPU features
 X86_64, I386, AARCH64 = 0x0303, 0x0003, 0x0A03
@@ -75,7 +75,7 @@ def test_it_agrees_with_ldconfig() -> None:
         if "x86-64" in rest or "AArch64" in rest:
             first.setdefault(name, rest.split(" => ")[1])
     assert first
-    assert paths_by_name(Path(LOADER_CACHE).read_bytes()) == first
+    assert paths_by_name(Path(LOADER_CACHE).read_bytes(), machine()) == first
 
 
 def test_the_loader_looks_in_this_order() -> None:
