@@ -14,7 +14,7 @@ OnField = Callable[[Facts], None]
 
 # Fields in the order of Facts; the module of the same name in ``probes`` fills each. A machine has no script,
 # and its sources are read only where that is asked for.
-FIELDS = tuple(field for field in Facts.__struct_fields__ if field not in ("reading", "script", "gaps"))
+FIELDS = tuple(field for field in Facts.__struct_fields__ if field not in ("reading", "script", "paste", "gaps"))
 STATIC_FIELDS = (*FIELDS, "reading")
 
 

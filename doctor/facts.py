@@ -1,8 +1,8 @@
 """Every fact type: the dictionary of the domain.
 
 Facts hold what was seen, as plain values; what it means is decided in ``rules``. A field of
-:class:`Facts` is None exactly when one :class:`Gap` says why it could not be had; ``reading`` and
-``script`` are there only where a command asks for them. Units are in the names: ``_bytes``, ``_s``.
+:class:`Facts` is None exactly when one :class:`Gap` says why it could not be had; ``reading``, ``script`` and
+``paste`` are there only where a command asks for them. Units are in the names: ``_bytes``, ``_s``.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from doctor.hardware import Toolkit as Toolkit
 from doctor.hardware import Xid as Xid
 from doctor.native import Compiling as Compiling
 from doctor.native import Linkage as Linkage
+from doctor.paste import Paste
 from doctor.script import Script
 from doctor.wanted import Wanted
 
@@ -296,6 +297,7 @@ class Facts(Fact, frozen=True, kw_only=True):
     hashes: FileCheck | None = None
     reading: Reading | None = None  # of `check --static` alone
     script: Script | None = None  # of `lint` alone: what is held against the packages
+    paste: Paste | None = None  # of `triage` alone: what is said, and where
     gaps: tuple[Gap, ...] = ()
 
     def version_of(self, package: str) -> str | None:

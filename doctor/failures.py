@@ -23,8 +23,9 @@ def failure_text(run: StageRun) -> str:
 
 
 def all_failure_text(facts: Facts) -> str:
-    """What all failed stages said."""
-    return "\n".join(failure_text(run) for run in failed_runs(facts))
+    """What all failed stages said, and what a paste complains of."""
+    pasted = facts.paste.complaints if facts.paste else ()
+    return "\n".join([*map(failure_text, failed_runs(facts)), *(one.text for one in pasted)])
 
 
 def shows(symptom: str, text: str) -> bool:

@@ -45,8 +45,17 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     breaks: tuple[str, ...] = ()  # stages of a fine-tune
     evidence: tuple[Evidence, ...] = ()
+    against: tuple[Evidence, ...] = ()  # what speaks against it, where it is not sure
     fixes: tuple[Fix, ...] = ()
     symptoms: tuple[Finding, ...] = ()  # findings that this one explains
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What to ask where nothing that is known decides."""
+
+    text: str
+    commands: tuple[tuple[str, ...], ...] = ()  # that answer it
+    decides: tuple[str, ...] = ()  # ids of the findings between which it decides
 
 
 class NotJudged(msgspec.Struct, frozen=True):
@@ -75,4 +84,5 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
     gaps: tuple[Gap, ...] = ()
     not_judged: tuple[NotJudged, ...] = ()
+    questions: tuple[Question, ...] = ()
     facts: Facts

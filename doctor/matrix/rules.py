@@ -52,6 +52,7 @@ def rule_of(*rows: Row) -> Rule:
         symptoms=united(row.symptoms for row in rows),
         describe=lambda: "\n\n".join(page(row) for row in rows),
         judge=lambda facts: told_once([(row, hit) for row in rows for hit in judge(row, facts)]),
+        cure=lambda facts: cures(first, facts),
     )
 
 

@@ -40,6 +40,9 @@ class Rule(NamedTuple):
     symptoms: tuple[str, ...]  # substrings of what people see, or patterns behind "re:"
     describe: Callable[[], str]  # its page, written only where somebody asks
     judge: Callable[[Facts], Iterable[Hit]]
+    # What helps where only words tell of the fault, as in a paste: the facts may be few.
+    cure: Callable[[Facts], tuple[Fix, ...]] | None = None
+    question: str = ""  # whose answer decides whether it is this fault: "What does ... print?"
 
     @property
     def page(self) -> str:
@@ -71,11 +74,14 @@ def rule(
     needs: tuple[str, ...],
     breaks: tuple[str, ...] = (),
     symptoms: tuple[str, ...] = (),
+    cure: Callable[[Facts], tuple[Fix, ...]] | None = None,
+    question: str = "",
 ) -> Callable[[Judge], Judge]:
     """Register a function as the judge of one fault."""
 
     def register(judge: Judge) -> Judge:
-        _rules.append(Rule(id, severity, needs, breaks, symptoms, lambda: judge.__doc__ or "", judge))
+        page = lambda: judge.__doc__ or ""  # noqa: E731
+        _rules.append(Rule(id, severity, needs, breaks, symptoms, page, judge, cure, question))
         return judge
 
     return register
