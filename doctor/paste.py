@@ -15,6 +15,7 @@ from doctor.fact import Fact
 Form = Literal[
     "lora-doctor",
     "nvidia-smi",
+    "device list",
     "collect_env",
     "transformers env",
     "accelerate env",
@@ -63,6 +64,7 @@ Topic = Literal[
     "accelerator",  # a device of another maker: "AMD Radeon RX 7900 XTX", "Apple M2"
     "gfx",  # "gfx1100"
     "toolkit",  # what nvcc says: "12.4"
+    "cuda",  # "12.1", where it is not told whether torch's, the toolkit's or the driver's is meant
     "cudnn",  # "8.9.2"
     "variable",  # name: an environment variable; value: what it is set to
     "bitsandbytes library",  # file name of the native library that it took: "libbitsandbytes_cuda118.so"

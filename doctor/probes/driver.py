@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from doctor.driver_text import TABLE_CUDA, TABLE_HEAD, VERSION
 from doctor.facts import Driver, Gap
 from doctor.host import Host
 from doctor.probes import CUDA_LIBRARY, SMI_ANSWERS, Looks, Smi
 from doctor.probes.driver_signs import bus_gpus, refusal
 from doctor.probes.signs import kernel, libraries
 
-# "KMD Version" since driver 610, for the kernel-mode driver.
-TABLE_HEAD = re.compile(r"(?:Driver|KMD) Version: {0,9}(\d{3,4}\.\d+(?:\.\d+)?)")
-TABLE_CUDA = re.compile(r"CUDA (?:UMD )?Version: {0,9}(\d+\.\d+)")
-VERSION = re.compile(r"(?<!\d)\d{2,4}(?:\.\d{1,4}){0,2}")
 # The driver's libraries bear its version: libcuda.so.535.104.05. WSL's bear none.
 IN_FILE_NAME = re.compile(r"\.so\.(\d{3,4}\.\d+(?:\.\d+)?)")
 COMPATIBILITY = "/compat/"  # a newer libcuda on an older driver, by intent

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import msgspec
 
+from doctor.driver_text import MIB, GpuRow, cells, gpu_row, memory_cell
 from doctor.facts import Gap, Gpu
 from doctor.probes import SMI_ANSWERS, Looks, Smi
 from doctor.probes.driver import absence
 
-MIB = 1 << 20
-# "|   0  Tesla T4            Off  | 00000000:00:04.0 Off |", and "15079MiB" in the line below it.
-TABLE_GPU = re.compile(
-    r"\| {1,4}(\d{1,3}) {1,4}(\S.{0,60}?) +(?:On|Off|N/A|WDDM|TCC|MCDM) *\| +[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:"
-)
-TABLE_MEMORY = re.compile(r"(\d{1,9})MiB */ *(\d{1,9})MiB")
 NO_MEMORY = ("[N/A]", "[Not Supported]", "N/A")
 NOT_PERMITTED = "[Insufficient Permissions]"  # of a whole GPU, in a container that has a MIG instance of it
 
@@ -63,19 +57,18 @@ def from_query(smi: Smi) -> tuple[Gpu, ...]:
 
 def from_table(text: str) -> tuple[Gpu, ...]:
     """GPUs from the plain table, which cuts long names short: where the query is not answered."""
-    lines = text.splitlines()
-    return tuple(_table_row(row, after) for line, after in pairwise(lines) if (row := TABLE_GPU.match(line)))
+    rows = [cells(line) for line in text.splitlines()]
+    return tuple(_table_row(row, after) for words, after in pairwise(rows) if (row := gpu_row(words)))
 
 
-def _table_row(row: re.Match[str], after: str) -> Gpu:
-    memory = TABLE_MEMORY.search(after)
-    used, total = (int(memory[1]), int(memory[2])) if memory else (0, None)
+def _table_row(row: GpuRow, after: str) -> Gpu:
+    memory = memory_cell(after)
     return Gpu(
-        index=int(row[1]),
-        name=row[2],
+        index=row.number,
+        name=row.name,
         compute_capability=None,
-        memory_total_bytes=None if total is None else total * MIB,
-        memory_free_bytes=None if total is None else (total - used) * MIB,
+        memory_total_bytes=memory and memory[1],
+        memory_free_bytes=memory and memory[1] - memory[0],
     )
 
 

@@ -5,12 +5,12 @@ https://docs.nvidia.com/deploy/xid-errors/ says what each number stands for.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import msgspec
 
 from doctor.child import Patience
+from doctor.driver_text import XID
 from doctor.facts import Xid
 from doctor.host import Host
 
@@ -19,11 +19,6 @@ TAIL_BYTES = 256 << 10
 KEPT = 32  # different ones
 DMESG_PATIENCE = Patience(limit_s=3.0)
 BOOT = "Linux version "  # the kernel's first line
-# "NVRM: Xid (PCI:0000:01:00): 79, pid=1234, name=python, GPU has fallen off the bus."
-XID = re.compile(
-    r"NVRM: Xid \((?:PCI:)?([0-9A-Fa-f:.]{5,16})[^)\n]{0,24}\): {0,4}(\d{1,5})(?!\d)"
-    r"(?:, {0,4}([^\n]{0,200}))?"
-)
 
 
 def xids(host: Host, with_dmesg: bool) -> tuple[Xid, ...]:
