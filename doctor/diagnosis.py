@@ -53,6 +53,13 @@ def all_rules() -> tuple[Rule, ...]:
     return (*code_rules(), *matrix_rules(), *build_rules(), MISFIT)
 
 
+def known_rules() -> tuple[Rule, ...]:
+    """Every fault that the doctor knows, those that only words tell of among them."""
+    from doctor.matrix.messages import message_rules
+
+    return (*all_rules(), *message_rules())
+
+
 def machine_rules() -> tuple[Rule, ...]:
     """Every rule but those of scripts: a machine does not lack one."""
     return code_rules(scripts=False) + matrix_rules()

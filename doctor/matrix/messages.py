@@ -1,7 +1,7 @@
 """Faults that only their words tell of: what no probe sees and no version shows.
 
-One row a fault, in ``compat_matrix/messages``. A row becomes a rule like any other; it never finds anything in
-facts, and ``triage`` knows it by its symptoms.
+One row a fault, in ``compat_matrix/messages``. A row becomes a rule like any other; it never finds anything
+in facts, and ``triage`` knows it by its symptoms.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from doctor.rules import Rule
 
 
 class Cure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One way out: in words, by commands as they stand, or by packages in the words of the target's installer."""
+    """One way out: in words, by commands as they stand, or by packages for the target's installer."""
 
     title: str
     scope: Scope = "environment"

@@ -20,7 +20,9 @@ class Suspect(NamedTuple):
     id: str  # of a finding, or HARMLESS
     # True: the paste shows it; False: the paste excludes it; None: the paste does not tell.
     holds: Callable[[Case], bool | None]
-    because: str = ""  # what the test saw where it holds: "CUDA_VISIBLE_DEVICES names a GPU that is not there"
+    because: str = (
+        ""  # what the test saw where it holds: "CUDA_VISIBLE_DEVICES names a GPU that is not there"
+    )
 
 
 class Ambiguous(NamedTuple):
