@@ -9,6 +9,7 @@ from doctor.cli.explain import explain
 from doctor.cli.lint import lint
 from doctor.cli.report import report
 from doctor.cli.resolve import resolve
+from doctor.cli.triage import triage
 from doctor.cli.words import Command, Group
 
 app = typer.Typer(
@@ -19,7 +20,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Finds the true cause of a broken LoRA or QLoRA environment and gives the command that cures it.",
 )
-for command in (check, explain, report, lint, resolve):
+for command in (check, triage, explain, report, lint, resolve):
     app.command(cls=Command)(command)
 
 

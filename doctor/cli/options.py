@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
-Format = Literal["terminal", "json", "jsonl", "markdown"]
-FileFormat = Literal["terminal", "json", "jsonl", "markdown", "github", "sarif"]
+Format = Literal["terminal", "json", "jsonl", "markdown", "html"]
+FileFormat = Literal["terminal", "json", "jsonl", "markdown", "html", "github", "sarif"]
 
 Python = Annotated[
     str | None,

@@ -38,10 +38,11 @@ def is_animated(host: Host, stream: TextIO | None) -> bool:
 
 def rendered(report: Report, form: str, style: dict[str, Any]) -> str:
     """A report in one of the formats, with a newline at its end."""
-    if form == "markdown":
-        from doctor.render import markdown
+    if form in ("markdown", "html"):
+        from doctor.render import html, markdown
 
-        return markdown.render(report)
+        text = markdown.render(report)
+        return text if form == "markdown" else html.render(text)
     if form in ("json", "jsonl"):
         from doctor.render import json_report
 
@@ -65,13 +66,32 @@ def rendered_all(reports: Sequence[Report], form: str, style: dict[str, Any]) ->
         from doctor.render import file_terminal
 
         return file_terminal.render(reports, **style)
-    if form == "markdown":
-        from doctor.render import file_markdown
+    if form in ("markdown", "html"):
+        from doctor.render import file_markdown, html
 
-        return file_markdown.render(reports)
+        text = file_markdown.render(reports)
+        return text if form == "markdown" else html.render(text)
     if form == "json" and len(reports) != 1:
         refuse("--format json is for one input", "use jsonl, which gives one report a line")
     return "".join(rendered(report, form, style) for report in reports)
+
+
+def rendered_pastes(reports: Sequence[Report], form: str, style: dict[str, Any]) -> str:
+    """Reports of pastes in one text."""
+    if form in ("reply", "labels"):
+        from doctor.render import reply
+
+        return "".join((reply.render if form == "reply" else reply.labels)(report) for report in reports)
+    if form == "terminal":
+        from doctor.render import paste_terminal
+
+        return paste_terminal.render(reports, **style)
+    if form in ("markdown", "html"):
+        from doctor.render import html, paste_markdown
+
+        text = paste_markdown.render(reports)
+        return text if form == "markdown" else html.render(text)
+    return rendered_all(reports, form, style)
 
 
 def deliver(text: str, output: str | None) -> None:

@@ -159,6 +159,9 @@ def rendered(found: Resolution, form: str, style: dict[str, Any]) -> str:
         return resolution.json(found)
     if form == "jsonl":
         return resolution.json_line(found)
-    if form == "markdown":
-        return resolution.markdown(found)
+    if form in ("markdown", "html"):
+        from doctor.render import html
+
+        text = resolution.markdown(found)
+        return text if form == "markdown" else html.render(text)
     return resolution.render(found, windows=sys.platform == "win32", **style)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from doctor.findings import Evidence, Finding, Fix
+from doctor.plain import one_line
 from doctor.render.layout import Layout, Paint
-from doctor.render.plain import one_line
 from doctor.render.shell import command_line
 
 COLUMN = 10  # where text starts, right of the labels
@@ -72,7 +72,8 @@ def _row(one: Evidence, layout: Layout) -> list[str]:
     lines = [line for line in layout.clean(one.seen).split("\n") if line.strip()]
     wanted = _asked(one)
     if len(lines) < 2:
-        return layout.wrap(f"{one.subject}: {', '.join([*lines, *filter(None, [wanted])])}", COLUMN)
+        joint = ", " if one.wanted and lines else " "
+        return layout.wrap(f"{one.subject}: {joint.join([*lines, *filter(None, [wanted])])}", COLUMN)
     left = len(lines) - SHOWN_LINES
     shown = [*lines[:SHOWN_LINES], f"({left} more lines)"] if left > 0 else lines
     told = [row for line in [*shown, wanted] if line for row in layout.wrap(line, COLUMN + 2)]

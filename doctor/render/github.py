@@ -6,8 +6,8 @@ Reference: https://docs.github.com/en/actions/reference/workflows-and-actions/wo
 from __future__ import annotations
 
 from doctor.findings import Finding, Report
+from doctor.plain import one_line
 from doctor.render.places import place_of
-from doctor.render.plain import one_line
 
 LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
 

@@ -8,8 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from doctor.plain import ascii_only, one_line, plain
 from doctor.render.lines import Mark
-from doctor.render.plain import ascii_only, one_line, plain
 
 Paint = Literal["ok", "note", "warn", "bad", "dim", "strong", "command"]
 

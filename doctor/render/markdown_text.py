@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from doctor.render.plain import one_line, plain
+from doctor.plain import one_line, plain
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<&|~#$])")
 _AT_START = re.compile(r"^(?:([-+=>])|(\d{1,9})(?=[.)](?:\s|$)))")

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from doctor.plain import one_line
 from doctor.render import markdown_text
 from doctor.render.json_report import encode
 from doctor.render.layout import Layout
-from doctor.render.plain import one_line
 from doctor.render.shell import command_line
 from doctor.resolution import Resolution
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from doctor import __version__
 from doctor.findings import Finding, Report
+from doctor.plain import one_line
 from doctor.render.places import Place, place_of
-from doctor.render.plain import one_line
 
 ESCAPE = re.compile(r"[^A-Za-z0-9._~/-]")
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from doctor.render.plain import one_line, plain
+from doctor.plain import one_line, plain
 
 _POSIX_SAFE = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 _WINDOWS_SAFE = re.compile(r"[\w@+=:,.~/\\-]+")

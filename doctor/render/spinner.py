@@ -5,8 +5,8 @@ from __future__ import annotations
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, TextIO
 
+from doctor.plain import one_line
 from doctor.render.layout import Layout
-from doctor.render.plain import one_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress
