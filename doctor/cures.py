@@ -97,7 +97,8 @@ def torch_for_machine(facts: Facts) -> tuple[Fix, ...]:
 
 def torch_fix(facts: Facts, choice: TorchChoice) -> Fix:
     """Install one build of torch."""
-    runs = "this driver and GPU run" if facts.driver else "runs on this GPU"
+    alone = "this driver runs" if facts.driver else "runs on this GPU"
+    runs = "this driver and GPU run" if facts.driver and facts.gpus else alone
     built = "" if "+" in choice.release else f" built for {choice.variant}"
     title = f"Install torch {choice.release}{built}, which {runs}"
     options = ("--index-url", TORCH_INDEX + choice.variant)

@@ -165,7 +165,8 @@ class Packages(Fact, frozen=True, kw_only=True):
     leftovers: tuple[str, ...] = ()  # "~ransformers": the rest of an interrupted uninstall
     wanted: Wanted | None = None  # the file that was read; None where the packages were found installed
     conflicts: tuple[str, ...] = ()  # why no installer can satisfy that file, as sentences
-    is_partial: bool = False  # of a file: more would be installed than is told here
+    is_partial: bool = False  # of a file or a report: more is installed than is told here
+    absent: tuple[str, ...] = ()  # of a report: what it says is not installed
 
 
 class TorchBuild(Fact, frozen=True, kw_only=True):

@@ -1,8 +1,9 @@
 """Names and secrets out of a report, in one place for every format.
 
-Masked: the user's home, other homes, the user's and the host's name, tokens, passwords in URLs, private
-keys, e-mail addresses, GPU UUIDs. Left: version numbers, package names, all that a diagnosis stands on.
-Every pattern starts at a fixed mark or at the edge of a run, and so takes linear time on any input.
+Masked: the user's home, other homes, the names of users and hosts, tokens, passwords, private keys, e-mail
+and network addresses, values of settings that nobody knows, serial numbers and UUIDs of GPUs. Left: version
+numbers, package names, all that a diagnosis stands on. Who wrote a paste is known by the paste alone: what
+stands there in the form of a name (``doctor/private_forms.py``) is masked wherever the report repeats it.
 """
 
 from __future__ import annotations
@@ -16,11 +17,10 @@ import msgspec
 
 from doctor.facts import Facts
 from doctor.findings import Report
-from doctor.render.plain import plain
+from doctor.plain import plain
+from doctor.private_forms import SECRET, Names, hidden, masked_names
 from doctor.resolution import Resolution
 from doctor.stack import STACK
-
-SECRET = "<secret>"
 
 # Names that thousands share say nothing of a person, and masking them would hide the subject itself.
 _SHARED_NAMES = """
@@ -42,58 +42,13 @@ _T = TypeVar("_T")
 _Mask = Callable[[str], str]
 _Rule = tuple[re.Pattern[str], str]
 
-_ASSIGNED = r"""\\?["']?\s{0,3}[=:]\s{0,3}\\?["']?"""
-_VALUE = r"""[^\s"'\\]"""
-
-# Each is known by its own form. An edge is no letter or digit, or the "n" of a line break in JSON.
-_TOKEN = r"""
------BEGIN\ [A-Z ]{0,20}PRIVATE\ KEY-----(?s:.*?)(?:-----END\ [A-Z ]{0,20}KEY-----|\Z)
-| (?:hf|api_org)_[A-Za-z0-9]{16,}                       # Hugging Face
-| gh[pousr]_[A-Za-z0-9]{16,} | github_pat_\w{16,} | glpat-[\w-]{16,}
-| (?:(?<![\w-])|(?<=\\[nrt]))(?:
-      sk-(?=[\w-]{0,40}\d)[\w-]{16,}                    # OpenAI, Anthropic
-    | (?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])          # AWS
-    | (?:xox[a-z]|xapp)-[\w-]{10,}                      # Slack
-    | AIza[\w-]{30,}                                    # Google
-    | eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*                 # JSON Web Token
-  )"""
-
-# Each is known by the word before it, which stays.
-_NAMED = r"""
-( (?i: (?<![\w-])(?:bearer|basic)\s{1,4}(?=[\w.~+/=-]{0,80}\d) )
-  (?=[\w.~+/=-]{16}) ) [\w.~+/=-]+
-"""
-# A parameter of a URL, whatever its length: its name says what it is.
-_IN_QUERY = r"""([?&][\w-]{0,30}(?:token|key|sig|signature|secret|password|auth)=)[^&#\s"'`<>]+"""
-# The key of Weights & Biases looks like a commit.
-_HEX_KEY = r"""
-( (?i:(?<![\w-])(?:wandb|key|login|token|secret)(?![\w-])) [^\n]{0,40}? (?<![0-9a-f/]) )
-[0-9a-f]{40}(?![0-9a-f])
-"""
-_VARIABLE = rf"""
-( (?<!(?:PAD|EOS|BOS|UNK|SEP|CLS)_)
-  (?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|CREDENTIALS){_ASSIGNED} )
-(?! (?i:true|false|none|null|[01])(?![\w-]) ) {_VALUE}+
-"""
-_ARGUMENT = rf"""
-( (?i:api[_-]?key|secret|password|passwd|access[_-]key){_ASSIGNED}(?={_VALUE}{{6}})
-| (?i:token){_ASSIGNED}(?=[\w-]{{20}})(?=[\w-]{{0,40}}[A-Za-z])(?=[\w-]{{0,40}}\d) ) {_VALUE}+
-"""
-_EMAIL = r"(?<![\w.+-])(?!git@)[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,}(?!\.?[\w-])"
-
-_SECRETS: tuple[_Rule, ...] = (
-    (re.compile(_TOKEN, re.X | re.A), SECRET),
-    (re.compile(r"://(?!git@)[^\s/\"'`]*@"), "://<redacted>@"),
-    *((re.compile(form, re.X | re.A), rf"\1{SECRET}") for form in (_NAMED, _HEX_KEY, _VARIABLE, _ARGUMENT)),
-    (re.compile(_IN_QUERY, re.I), rf"\1{SECRET}"),
-    (re.compile(_EMAIL), "<e-mail>"),
-)
 _SECRET_KEY = re.compile(r"(?i)(?:token|secret|password|passwd|api_?key|access_key|credentials)$")
 # CUDA accepts the first digits of a UUID too: GPU-8932f937.
 _UUID = re.compile(r"(GPU|MIG)-([0-9a-fA-F]{6,8}(?:-[0-9a-fA-F]{1,12}){0,4})(?!\w)")
 _NAME = r"[^\s/\\:*?\"'`<>|,;()\[\]{}=@$]{1,64}"
 _OTHER_HOME = re.compile(
-    rf"([/\\](?:home|[Uu]sers)(?:/|\\{{1,2}}))({_NAME}(?:[ ][\w.-]{{1,32}}){{0,2}}(?=\\)|{_NAME})"
+    rf"([/\\](?:homes?\d{{0,2}}|[Uu]sers|g?scratch\d?)(?:/|\\{{1,2}}))"
+    rf"({_NAME}(?:[ ][\w.-]{{1,32}}){{0,2}}(?=[\\/])|{_NAME})"
 )
 
 
@@ -105,10 +60,10 @@ class Identity(msgspec.Struct, frozen=True):
     host: str = ""
 
 
-def redact(report: Report, identity: Identity) -> Report:
-    """The same report without names and secrets. Twice is the same as once."""
+def redact(report: Report, identity: Identity, told: Names | None = None) -> Report:
+    """The same report without names and secrets. Twice is the same as once. ``told`` are those of a paste."""
     installed = report.facts.packages.installed if report.facts.packages else {}
-    return _walk(report, _masker(identity, GENERIC_NAMES.union(installed)))
+    return _walk(report, _masker(identity, GENERIC_NAMES.union(installed), told))
 
 
 def redact_resolution(resolution: Resolution, identity: Identity) -> Resolution:
@@ -148,16 +103,18 @@ def _foreign_fields(kind: type[msgspec.Struct]) -> list[str]:
     return [f.name for f in fields if f.name not in OUR_FIELDS and get_origin(f.type) is not Literal]
 
 
-def _masker(identity: Identity, generic: frozenset[str]) -> _Mask:
+def _masker(identity: Identity, generic: frozenset[str], told: Names | None = None) -> _Mask:
     """The function that masks one text; a GPU keeps its number through the whole report."""
-    rules = (*_SECRETS, *_home_rules(identity.home), *_name_rules(identity, generic))
-    settled = _settled(rules)
+    rules = (*_home_rules(identity.home), *_name_rules(identity, generic))
+    names = told.without(generic) if told else None
+    settled = _settled(rules, generic)
     numbers: dict[str, str] = {}
 
     def number(match: re.Match[str]) -> str:
         return f"{match[1]}-<{numbers.setdefault(match[2][:8].lower(), str(len(numbers) + 1))}>"
 
     def mask_once(text: str) -> str:
+        text = hidden(text, generic)
         for pattern, masked in rules:
             text = pattern.sub(masked, text)
         # Only now, since a broken escape sequence may swallow the first letter of a token.
@@ -165,6 +122,9 @@ def _masker(identity: Identity, generic: frozenset[str]) -> _Mask:
 
     @cache
     def mask(text: str) -> str:
+        return masked_names(masked(text), names) if names else masked(text)
+
+    def masked(text: str) -> str:
         if text in settled:
             return settled[text]
         given = text
@@ -180,7 +140,7 @@ def _masker(identity: Identity, generic: frozenset[str]) -> _Mask:
 
 
 @lru_cache(maxsize=8)
-def _settled(rules: tuple[_Rule, ...]) -> dict[str, str]:
+def _settled(rules: tuple[_Rule, ...], generic: frozenset[str]) -> dict[str, str]:
     """What became of short texts under these rules: the files of one run repeat each other's."""
     return {}
 

@@ -96,7 +96,7 @@ def reports_or_leave(run: Lint, files: list[str]) -> list[Report]:
 def plainly(host: Host, text: str) -> str:
     """A text for standard error in one line, without names and secrets."""
     from doctor.cli.examination import identity_of
+    from doctor.plain import one_line
     from doctor.redact import redact_text
-    from doctor.render.plain import one_line
 
     return one_line(redact_text(text, identity_of(host)))

@@ -107,7 +107,7 @@ def undriven(facts: Facts) -> Iterator[Hit]:
     """One hit for each GPU that a described driver does not drive; what a real driver shows it drives."""
     assert facts.driver
     version = facts.driver.version
-    for device in kinds(visible_devices(facts)) if facts.driver.source == "stated" else ():
+    for device in kinds(visible_devices(facts)) if facts.driver.source == "stated" and version else ():
         if device.capability in JETSON:
             continue
         if is_too_old_for(version, device.capability):

@@ -32,7 +32,7 @@ def torch_for(facts: Facts) -> TorchChoice | None:
     judged without a driver too: the GPU alone decides there.
     """
     machine = Machine.of(facts)
-    if not machine.driver and not is_asked_for(facts):
+    if not machine.has_driver and not is_asked_for(facts):
         return None
     return nearest_build(facts, machine)
 

@@ -125,17 +125,26 @@ def row_of(clash: Clash, number: int, evaluated: datetime.date) -> Row:
 
 
 def is_too_old(clash: Clash) -> bool:
-    """Is it the provider that is behind? Then a newer one has what is asked for."""
-    return clash.providers[1] is not None
+    """Is it the provider that is behind? Then a newer one has what is asked for.
+
+    Its releases may also end where later ones fail on something else: then its good neighbour is older.
+    """
+    consumer, provider = clash.good
+    went_back = consumer == clash.bad[0] and not Interval(clash.providers[0]).contains(provider)
+    return clash.providers[1] is not None and not went_back
 
 
 def id_of(clash: Clash) -> str:
     """The id by direction: who is behind names the fault."""
-    consumer, provider, behind = clash.consumer, clash.provider, is_too_old(clash)
+    return id_by_direction(clash.consumer, clash.provider, is_too_old(clash), clash.kind)
+
+
+def id_by_direction(consumer: str, provider: str, behind: bool, kind: Kind) -> str:
+    """The id of a clash between two packages, where the provider is behind, or the consumer."""
     known = IDS.get((consumer, provider, behind))
     if known:
         return known
-    if provider in LOWER and (behind or clash.kind == "version"):
+    if provider in LOWER and (behind or kind == "version"):
         return f"{provider}/too-old" if behind else f"{provider}/too-new"
     return f"{consumer}/needs-newer-{provider}" if behind else f"{consumer}/too-old-for-{provider}"
 

@@ -16,6 +16,8 @@ NOISE = frozenset(
     "max q maxq with design workstation server".split()
 )
 SPELLINGS = {"notebook": "laptop", "mobile": "laptop"}
+REMARK = re.compile(r"\([^()]{0,60}\)?")
+PLURAL = re.compile(r"(\d)s\b", re.I)
 SIZE = re.compile(r"\b(\d+)\s?gi?b?\b")
 
 
@@ -35,7 +37,7 @@ def gpu_named(text: str) -> GpuModel | None:
 
     None where the table has it not; a word that is left over, as of a MIG slice, may make it another one.
     """
-    row = known_gpus().get(distinct_words(text))
+    row = next((row for name in readings_of(text) if (row := known_gpus().get(distinct_words(name)))), None)
     if row is None:
         return None
     sizes = {int(size) for size in SIZE.findall(text.lower())}
@@ -48,6 +50,12 @@ def gpu_named(text: str) -> GpuModel | None:
         row.get("jetson", False),
         row.get("data_center", False),
     )
+
+
+def readings_of(text: str) -> tuple[str, ...]:
+    """A name as it is written, then without remarks: "Orin (nvgpu)", "RTX 5090 (sm_120)", "A100s"."""
+    plain = REMARK.sub(" ", text)
+    return text, plain, PLURAL.sub(r"\1", plain)
 
 
 def is_data_center(name: str) -> bool:
@@ -72,5 +80,5 @@ def known_gpus() -> dict[frozenset[str], dict[str, Any]]:
 def distinct_words(text: str) -> frozenset[str]:
     """The words of a name that tell it from others, its size left out."""
     plain = SIZE.sub(" ", text.lower())
-    plain = re.sub(r"(rtx|gtx)(?=\d)|(?<=\d)(?=ti\b|super\b|laptop\b)", r"\1 ", plain)
+    plain = re.sub(r"(rtx|gtx)(?=\d)|(?<=\d)(?=ti\b|d\b|super\b|laptop\b)", r"\1 ", plain)
     return frozenset(SPELLINGS.get(word, word) for word in re.findall(r"[a-z0-9]+", plain)) - NOISE

@@ -57,9 +57,19 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return ".".join(self.python.split(".")[:2])
 
     @property
+    def has_driver(self) -> bool:
+        """Is anything known of its driver: the version, or only the CUDA that it offers?"""
+        return bool(self.driver or self.driver_cuda)
+
+    @property
+    def driver_words(self) -> str:
+        """Its driver in words: "driver 535.104.05", "a driver for CUDA 12.2"."""
+        return f"driver {self.driver}" if self.driver else f"a driver for CUDA {self.driver_cuda}"
+
+    @property
     def wants_cuda(self) -> bool:
         """Is there a driver or a GPU to build for? Nothing of CUDA runs on macOS."""
-        return self.os != "darwin" and bool(self.driver or self.capabilities or self.torch_cuda)
+        return self.os != "darwin" and bool(self.has_driver or self.capabilities or self.torch_cuda)
 
     @property
     def side(self) -> Side:

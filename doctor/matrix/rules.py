@@ -53,7 +53,16 @@ def rule_of(*rows: Row) -> Rule:
         describe=lambda: "\n\n".join(page(row) for row in rows),
         judge=lambda facts: told_once([(row, hit) for row in rows for hit in judge(row, facts)]),
         cure=lambda facts: cures(first, facts),
+        question=question(first),
     )
+
+
+def question(row: Row) -> str:
+    """What decides whether it is this row, where only words are known: the releases that it speaks of."""
+    named = [subject for subject in row.when if subject not in PLATFORM_SUBJECTS]
+    asked = " and ".join([*named, *(subject for subject in row.when if subject in PLATFORM_SUBJECTS)])
+    tells = f" python -m pip show {' '.join(named)} prints them." if named else ""
+    return f"Which releases are there of {asked}?{tells}"
 
 
 def told_once(hits: Sequence[tuple[Row, Hit]]) -> Iterator[Hit]:

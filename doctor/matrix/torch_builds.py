@@ -74,8 +74,8 @@ def obstacle(build: dict[str, Any], machine: Machine) -> str:
         return "is not known to be published"
     if machine.torch_cuda and machine.torch_cuda != cuda:
         return f"is for CUDA {cuda}"
-    if machine.driver and not machine.driver_runs(cuda):
-        return f"needs a newer driver than {machine.driver}"
+    if machine.has_driver and not machine.driver_runs(cuda):
+        return f"needs a newer driver than {machine.driver or machine.driver_words}"
     return next((why for one in machine.capabilities if (why := gpu_obstacle(build, one, machine))), "")
 
 

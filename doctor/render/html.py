@@ -6,7 +6,7 @@ The Markdown has escaped whatever is foreign (``markdown_text``), so what is HTM
 from __future__ import annotations
 
 _PAGE = """<!doctype html>
-<html lang="en">
+<html lang="{language}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -27,9 +27,9 @@ td, th {{ border: 1px solid #ccc; padding: .2rem .6rem; text-align: left; vertic
 """
 
 
-def render(markdown: str) -> str:
+def render(markdown: str, language: str = "en") -> str:
     """The page of a report in Markdown."""
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": True}).enable("table")
-    return _PAGE.format(body=parser.render(markdown).strip())
+    return _PAGE.format(language=language, body=parser.render(markdown).strip())

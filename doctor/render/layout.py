@@ -10,6 +10,7 @@ import msgspec
 
 from doctor.plain import ascii_only, one_line, plain
 from doctor.render.lines import Mark
+from doctor.render.wide import broken, is_wide
 
 Paint = Literal["ok", "note", "warn", "bad", "dim", "strong", "command"]
 
@@ -70,6 +71,8 @@ def _broken(text: str, room: int | None) -> list[str]:
     """A paragraph in lines, with a number and its unit on the same one."""
     if room is None:
         return [text]
+    if is_wide(text):
+        return broken(text, max(room, NARROWEST))
     held = _UNIT.sub("\xa0", text)
     lines = textwrap.wrap(held, max(room, NARROWEST), break_long_words=False, break_on_hyphens=False)
     return [line.replace("\xa0", " ") for line in lines] or [""]

@@ -12,7 +12,6 @@ from doctor.render.markdown_text import code, fenced, prose, table
 from doctor.render.page_words import WORDS, Words
 from doctor.render.shell import command_line
 
-
 TOLD_CASES = 6  # whose reasons are told; of more the releases alone
 
 
@@ -118,10 +117,11 @@ def ways_out(page: Page, words: Words) -> Iterator[Part]:
     yield Part(text=page.fix)
     for number, fix in enumerate(page.fixes):
         text = "" if page.language != "en" or is_said(fix, page.fix) else fix.title
-        yield Part(text=alternative(text, number, words), commands=lines(fix.commands))
+        if text or fix.commands:
+            yield Part(text=alternative(text, number, words), commands=lines(fix.commands))
     if len(page.cases) > 1:
         yield Part(text=words.cases if page.fixes else words.depends)
-    if len(page.cases) > TOLD_CASES:
+    if len(page.cases) > TOLD_CASES or page.language != "en":
         choices = ((besides(case), "; ".join(lines(case.fixes[0].commands))) for case in curable(page.cases))
         yield Part(head=(words.installed, words.take), choices=tuple(dict.fromkeys(choices)))
         return

@@ -26,7 +26,6 @@ class Words(NamedTuple):
     releases: str
     untranslated: str
     further: str
-    listing: str
 
 
 WORDS: dict[Language, Words] = {
@@ -47,7 +46,6 @@ WORDS: dict[Language, Words] = {
         releases="It concerns {}.",
         untranslated="",
         further="These words also fit:",
-        listing="These faults fit. A page: lora-doctor explain ID",
     ),
     "zh": Words(
         means="这是什么问题",
@@ -66,6 +64,5 @@ WORDS: dict[Language, Words] = {
         releases="涉及的版本：{}。",
         untranslated="这一页还没有中文版，下面是英文原文。",
         further="下面这些故障也符合：",
-        listing="符合的故障如下。查看某一页：lora-doctor explain ID",
     ),
 }

@@ -10,6 +10,7 @@ from doctor.facts import BitsandbytesBuild, BitsandbytesRuntime, Facts
 from doctor.findings import Evidence, Fix
 from doctor.matrix.platform import bitsandbytes_with
 from doctor.rules import Hit, rule
+from doctor.rules.cures_by_words import newer_bitsandbytes
 from doctor.rules.linked import lacks_library, selection, unreadable_by
 from doctor.rules.packages import NATIVE, file_faults
 from doctor.versions import comparable
@@ -27,12 +28,16 @@ NOT_THERE = "is not there"  # the library that is selected is absent: a rule of 
     breaks=BREAKS,
     symptoms=(
         "Configured CUDA binary not found",
-        "Configured ROCm binary not found",
         "No compatible CUDA binary found at",
         "Could not find the bitsandbytes CUDA binary",
         "Required library version not found: libbitsandbytes",
+        r"re:libbitsandbytes_(?:cuda|cpu)\w{0,20}\.so: cannot open shared object file",
         r"re:[Ll]ibrary not found: .{0,200}libbitsandbytes_cuda",
+        "CUDA VERSION MISMATCH",
+        "Forgot to compile the bitsandbytes library?",
     ),
+    cure=newer_bitsandbytes,
+    question="Which CUDA is torch built for? python -m bitsandbytes prints it.",
 )
 def native_library_missing(facts: Facts) -> Iterator[Hit]:
     """bitsandbytes has no native library to load
@@ -41,6 +46,10 @@ def native_library_missing(facts: Facts) -> Iterator[Hit]:
     stand in. On a GPU nothing quantised runs.
 
     Fix: reinstall it; if the release never shipped a library for torch's CUDA, upgrade it.
+
+    Verify: python -m bitsandbytes ends with SUCCESS!
+
+    Tried in vain: installing the CUDA toolkit: the library that is absent comes with bitsandbytes alone.
     """
     build = facts.bitsandbytes
     assert build is not None
@@ -113,7 +122,7 @@ def is_explained(facts: Facts) -> bool:
     "error",
     needs=("bitsandbytes", "files"),
     breaks=BREAKS,
-    symptoms=("file too short", "invalid ELF header"),
+    symptoms=(r"re:libbitsandbytes\w{0,30}\.so: (?:file too short|invalid ELF header)",),
 )
 def native_library_corrupt(facts: Facts) -> Iterator[Hit]:
     """A bitsandbytes library is truncated or altered
@@ -165,7 +174,11 @@ def unreadable(facts: Facts, build: BitsandbytesBuild, told: tuple[str, ...]) ->
     symptoms=(
         "The installed version of bitsandbytes was compiled without GPU support",
         "libbitsandbytes_cpu.so: undefined symbol",
+        "CUDA Setup failed despite GPU being available",
+        "not available in CPU-only version of bitsandbytes",
     ),
+    cure=newer_bitsandbytes,
+    question="What does python -m bitsandbytes print?",
 )
 def cpu_library_loaded(facts: Facts) -> Iterator[Hit]:
     """bitsandbytes loaded its CPU library where torch sees a GPU
@@ -173,6 +186,8 @@ def cpu_library_loaded(facts: Facts) -> Iterator[Hit]:
     Why: it found no library for torch's CUDA, or CUDA was not ready when it was imported.
 
     Fix: reinstall bitsandbytes for this torch.
+
+    Verify: python -m bitsandbytes ends with SUCCESS!
     """
     runtime, torch, build = facts.bitsandbytes_runtime, facts.torch_runtime, facts.bitsandbytes
     assert runtime and torch
@@ -220,6 +235,7 @@ def without_system(facts: Facts, os: str) -> Iterator[Hit]:
         "4-bit quantization requires the latest version of bitsandbytes",
         "No GPU found. A GPU is needed for quantization",
     ),
+    cure=newer_bitsandbytes,
 )
 def macos_unsupported(facts: Facts) -> Iterator[Hit]:
     """This bitsandbytes has no library for macOS
@@ -242,6 +258,7 @@ def macos_unsupported(facts: Facts) -> Iterator[Hit]:
     needs=("packages", "system"),
     breaks=BREAKS,
     symptoms=("argument of type 'WindowsPath' is not iterable",),
+    cure=newer_bitsandbytes,
 )
 def no_windows_binary(facts: Facts) -> Iterator[Hit]:
     """This bitsandbytes has no library for Windows

@@ -22,6 +22,7 @@ from doctor.matrix.machine import Machine
 from doctor.matrix.torch_builds import cuda_of
 from doctor.rules import Hit, rule
 from doctor.rules.builds import NO_CODE, has_trained, torch_build
+from doctor.rules.cures_by_words import newer_bitsandbytes
 from doctor.versions import comparable
 
 L4T_UNITED = (38,)  # JetPack 7: from here on a Jetson runs wheels for servers
@@ -34,6 +35,7 @@ CUDA_LIBRARY = re.compile(r"libbitsandbytes_cuda(\d{3})")
     needs=("bitsandbytes", "torch", "gpus"),
     breaks=("load-4bit", "qlora-step"),
     symptoms=("no kernel image is available for execution", "Error named symbol not found at line"),
+    cure=newer_bitsandbytes,
 )
 def library_arch_missing(facts: Facts) -> Iterator[Hit]:
     """The bitsandbytes library that goes with this torch has no kernels for this GPU

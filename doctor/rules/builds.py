@@ -14,6 +14,7 @@ from doctor.matrix.gpu_code import JETSON, Fit, fit, numbers, oldest_and_newest,
 from doctor.matrix.machine import plain_arch
 from doctor.matrix.torch_builds import architectures_of, is_published, minor_of
 from doctor.rules import Hit, rule
+from doctor.rules.cures_by_words import torch_for_gpu
 
 NO_CODE = ("older", "newer", "between")
 COMPUTE = ("load-4bit", "lora-step", "qlora-step", "trainer-step", "sft-step")
@@ -74,9 +75,15 @@ def has_trained(device: Device, facts: Facts, stage: str = "lora-step") -> bool:
     breaks=COMPUTE,
     symptoms=(
         "no kernel image is available for execution",
-        "is not compatible with the current PyTorch installation",
+        r"re:capability (?P<gpu_capability>sm_\d{2,3}a?) is not compatible with the current PyTorch",
+        r"re:supports CUDA capabilities (?P<torch_architectures>(?:(?:sm|compute)_\d{2,3}[af]? ?){1,30})",
+        r"re:(?P<gpu>NVIDIA [\w ()/-]{2,50}|Tesla [\w -]{2,30}|GeForce [\w ]{2,30}) with CUDA capability sm_",
+        r"re:of cuda capability (?P<gpu_capability>\d{1,2}\.\d)\.\s{1,5}PyTorch no longer supports this GPU",
         "does not include kernels for this GPU",
+        "nvrtc: error: invalid value for --gpu-architecture",
     ),
+    cure=torch_for_gpu,
+    question="What do torch.cuda.get_arch_list() and torch.cuda.get_device_capability() print?",
 )
 def gpu_arch_missing(facts: Facts) -> Iterator[Hit]:
     """This torch build has no kernels for this GPU
@@ -86,8 +93,15 @@ def gpu_arch_missing(facts: Facts) -> Iterator[Hit]:
     Volta, so builds from cu130 on have nothing for a V100, P100 or GTX 1080, whatever the driver. Blackwell
     (RTX 50, B200) needs a build for CUDA 12.8 or newer, and so torch 2.7 or newer.
 
+    See: torch.cuda.get_arch_list() does not name the GPU: sm_120 for an RTX 50, sm_61 for a GTX 10, sm_70
+    for a V100.
+
     Fix: install the build of this torch whose list holds the GPU, else the nearest release that has one.
     Where another GPU of the machine is served, CUDA_VISIBLE_DEVICES can leave this one out.
+
+    Verify: torch.ones(1, device="cuda") + 1 prints a tensor.
+
+    Tried in vain: another CUDA toolkit or driver: the code is in the wheel, or it is not.
 
     References: https://github.com/pytorch/pytorch/issues/157517
     https://github.com/pytorch/pytorch/issues/167244 https://github.com/pytorch/pytorch/issues/31285
@@ -173,6 +187,8 @@ def jetson_wheel_not_l4t(facts: Facts) -> Iterator[Hit]:
     Why: the aarch64 wheels of PyPI and of torch's own index are made for servers (SBSA). Jetson up to JetPack
     6 runs another CUDA, that of L4T, and their code is not for its GPU: until CUDA 13.2 a Jetson runs only
     code that was built for itself. Those of bitsandbytes are for servers too.
+
+    See: uname -r ends in -tegra, and torch.version.cuda is None or the wheel came from PyPI.
 
     Fix: install NVIDIA's wheels for this JetPack, or build from source on the board.
 

@@ -23,8 +23,13 @@ from doctor.rules.linked import (
     wheel_of,
     without_folder,
 )
+from doctor.rules.machine_cures_by_words import no_foreign_libraries
 
 IMPORT = ("import-torch",)
+NO_LIBRARY = (
+    r"re:lib(?:cudart|cublas|cudnn|cufft|cufile|cupti|curand|cusolver|cusparse|nccl|nvJitLink|nvrtc|nvToolsExt"
+    r"|nvtx3interop|nvshmem)\w{0,20}\.so[.\d]{0,12}: cannot open shared object file"
+)
 UNDEFINED_NCCL = re.compile(r"undefined symbol:? (nccl\w+)")
 STAGES = {"torch": IMPORT, "bitsandbytes": ("import-bitsandbytes", "load-4bit", "qlora-step")}
 
@@ -34,7 +39,7 @@ STAGES = {"torch": IMPORT, "bitsandbytes": ("import-bitsandbytes", "load-4bit", 
     "error",
     needs=("linkage",),
     breaks=IMPORT,
-    symptoms=(r"re:lib(?:cu|nv|nccl)\w*\.so[.\d]*: cannot open shared object file",),
+    symptoms=(NO_LIBRARY,),
 )
 def libraries_missing(facts: Facts) -> Iterator[Hit]:
     """A CUDA library that torch is linked to is not there
@@ -150,6 +155,8 @@ def shadow_hit(facts: Facts, library: NativeLibrary, one: Dependency, mild: Seve
     needs=("linkage",),
     breaks=IMPORT,
     symptoms=(r"re:(?:undefined )?symbol:? __nvJitLink\w+", "libcusparse.so.12: undefined symbol"),
+    cure=no_foreign_libraries,
+    question='What does echo "$LD_LIBRARY_PATH" print?',
 )
 def nvjitlink_shadowed(facts: Facts) -> Iterator[Hit]:
     """A system CUDA folder shadows torch's nvJitLink
@@ -158,6 +165,8 @@ def nvjitlink_shadowed(facts: Facts) -> Iterator[Hit]:
     the same major lacks the symbols that cuSPARSE was linked to, and import torch ends. A newer one serves.
 
     Fix: leave the folder out of LD_LIBRARY_PATH; torch needs none.
+
+    Verify: python -c "import torch" prints nothing.
 
     References: https://github.com/pytorch/pytorch/issues/111469 https://github.com/pytorch/pytorch/issues/134929
     """
@@ -170,7 +179,14 @@ def nvjitlink_shadowed(facts: Facts) -> Iterator[Hit]:
     "error",
     needs=("linkage",),
     breaks=IMPORT,
-    symptoms=("cuDNN version incompatibility", "Could not load library libcudnn"),
+    symptoms=(
+        "cuDNN version incompatibility",
+        "Could not load library libcudnn",
+        "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",
+        "CUDNN_STATUS_VERSION_MISMATCH",
+    ),
+    cure=no_foreign_libraries,
+    question='What does echo "$LD_LIBRARY_PATH" print?',
 )
 def cudnn_shadowed(facts: Facts) -> Iterator[Hit]:
     """Another cuDNN is loaded in place of torch's
@@ -239,6 +255,7 @@ def nccl_lacks_symbol(facts: Facts, own: NvidiaWheel) -> Iterator[Hit]:
     needs=("linkage",),
     breaks=IMPORT,
     symptoms=("Inconsistency detected by ld.so", r"re:version `lib\w+\.so[.\d]*' not found"),
+    cure=no_foreign_libraries,
 )
 def libraries_shadowed(facts: Facts) -> Iterator[Hit]:
     """A CUDA library of another installation is loaded in place of torch's

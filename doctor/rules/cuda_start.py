@@ -10,6 +10,7 @@ from doctor.findings import Evidence, Fix
 from doctor.rules import Hit, rule
 from doctor.rules.driver import SEE
 from doctor.rules.libcuda import first_gpu
+from doctor.rules.machine_cures_by_words import reload_uvm, start_fabric_manager
 from doctor.rules.roots import root_of
 from doctor.rules.witnesses import SYSTEM_NOT_READY, Witnesses
 
@@ -19,7 +20,15 @@ from doctor.rules.witnesses import SYSTEM_NOT_READY, Witnesses
     "error",
     needs=("driver_signs",),
     breaks=SEE,
-    symptoms=("system not yet initialized", "CUDA_ERROR_SYSTEM_NOT_READY"),
+    symptoms=(
+        "system not yet initialized",
+        "CUDA_ERROR_SYSTEM_NOT_READY",
+        "cudaErrorSystemNotReady",
+        r"re:[Ff]abric manager NVIDIA GPU driver interface version",
+        r"re:nvidia-fabricmanager\.service: (?:Failed|Control process exited)",
+    ),
+    cure=start_fabric_manager,
+    question="What does systemctl status nvidia-fabricmanager print on the host?",
 )
 def fabric_manager_not_running(facts: Facts) -> Iterator[Hit]:
     """CUDA waits for the GPUs' fabric: fabric manager does not run (error 802)
@@ -29,7 +38,11 @@ def fabric_manager_not_running(facts: Facts) -> Iterator[Hit]:
     nvidia-smi and NVML work meanwhile. In a virtual machine or a container it runs on the host. Without
     NVSwitch the error means that the GPUs still start, or that one in confidential mode was not set ready.
 
+    See: nvidia-smi works, and systemctl status nvidia-fabricmanager does not say active.
+
     Fix: start the service; install it in the driver's version where it is absent.
+
+    Verify: torch.cuda.is_available() is True.
 
     Tried in vain: another torch, another CUDA, reinstalling the driver.
 
@@ -89,7 +102,11 @@ def cures_of_the_fabric(facts: Facts, seen: Witnesses) -> tuple[Fix, Fix]:
     symptoms=(
         "CUDA unknown error - this may be due to an incorrectly set up environment",
         "CUDA_ERROR_UNKNOWN",
+        "FATAL: Module nvidia_uvm not found",
+        r"re:cuInit[^\n]{0,40}\b999\b",
     ),
+    cure=reload_uvm,
+    question="Did the machine sleep, and is /dev/nvidia-uvm there? ls -l /dev/nvidia* prints it.",
 )
 def uvm_broken(facts: Facts) -> Iterator[Hit]:
     """NVML shows the GPU and CUDA gives its unknown error (999): nvidia-uvm is broken

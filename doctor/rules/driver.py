@@ -13,6 +13,7 @@ from doctor.driver_cures import (
 from doctor.facts import Facts
 from doctor.findings import Evidence, Fix, Severity
 from doctor.rules import Hit, rule
+from doctor.rules.machine_cures_by_words import reboot
 from doctor.rules.roots import TURING, root_of, why_unsupported
 from doctor.rules.witnesses import Witnesses, first_line, version_of
 
@@ -39,7 +40,15 @@ def graded(seen: Witnesses) -> Severity:
     "error",
     needs=("driver_signs",),
     breaks=SEE,
-    symptoms=("Driver/library version mismatch", "driver/library version mismatch"),
+    symptoms=(
+        "Driver/library version mismatch",
+        "driver/library version mismatch",
+        r"re:the client has (?:the )?version (?P<driver>\d{3}\.[.\d]{1,10})",
+        r"re:this kernel module has (?:the )?version (?P<kernel_module>\d{3}\.[.\d]{1,10})",
+        r"re:NVML library version: (?P<driver>\d{3}\.\d{1,3})",
+    ),
+    cure=reboot,
+    question="What does cat /proc/driver/nvidia/version print, beside the driver that is installed?",
 )
 def library_version_mismatch(facts: Facts) -> Iterator[Hit]:
     """The kernel module and the user-space driver are of two versions
@@ -49,6 +58,8 @@ def library_version_mismatch(facts: Facts) -> Iterator[Hit]:
     when it was started, or those that an image brought with it.
 
     Fix: reboot, or reload the kernel modules; a container must be started anew after that.
+
+    Verify: nvidia-smi prints its table.
 
     Tried in vain: reinstalling the driver, torch or the CUDA toolkit.
 
@@ -83,7 +94,20 @@ def library_version_mismatch(facts: Facts) -> Iterator[Hit]:
     )
 
 
-@rule("driver/not-installed", "error", needs=("driver_signs", "system"), breaks=SEE)
+@rule(
+    "driver/not-installed",
+    "error",
+    needs=("driver_signs", "system"),
+    breaks=SEE,
+    symptoms=(
+        "Found no NVIDIA driver on your system",
+        "NVIDIA-SMI couldn't find libnvidia-ml.so",
+        "NVML Shared Library Not Found",
+        "load library failed: libnvidia-ml.so.1",
+        "WSL environment detected but no adapters were found",
+    ),
+    question="What does nvidia-smi print, and lspci | grep -i nvidia?",
+)
 def not_installed(facts: Facts) -> Iterator[Hit]:
     """An NVIDIA GPU is on the bus and no driver answers
 
@@ -91,6 +115,8 @@ def not_installed(facts: Facts) -> Iterator[Hit]:
     which comes with Linux, draws a screen and knows no CUDA.
 
     Fix: install the distribution's NVIDIA driver, which keeps nouveau from loading, and reboot.
+
+    Verify: nvidia-smi prints its table.
     """
     seen = Witnesses(facts)
     if root_of(facts) != "driver/not-installed":
@@ -109,7 +135,13 @@ def not_installed(facts: Facts) -> Iterator[Hit]:
     )
 
 
-@rule("driver/bound-to-vfio", "error", needs=("driver_signs",), breaks=SEE)
+@rule(
+    "driver/bound-to-vfio",
+    "error",
+    needs=("driver_signs",),
+    breaks=SEE,
+    symptoms=("Kernel driver in use: vfio-pci",),
+)
 def bound_to_vfio(facts: Facts) -> Iterator[Hit]:
     """The GPU is set aside for virtual machines
 
@@ -143,7 +175,14 @@ def bound_to_vfio(facts: Facts) -> Iterator[Hit]:
     "error",
     needs=("driver_signs",),
     breaks=SEE,
-    symptoms=("couldn't communicate with the NVIDIA driver", "Driver Not Loaded"),
+    symptoms=(
+        "couldn't communicate with the NVIDIA driver",
+        "Driver Not Loaded",
+        "nvml error: driver not loaded",
+        "FATAL: Module nvidia not found in directory",
+        r"re:modprobe: ERROR: could not insert 'nvidia\w{0,10}'",
+    ),
+    question="What does sudo modprobe nvidia say, and mokutil --sb-state?",
 )
 def module_not_loaded(facts: Facts) -> Iterator[Hit]:
     """The driver's libraries are installed and its kernel module is not loaded
@@ -153,6 +192,8 @@ def module_not_loaded(facts: Facts) -> Iterator[Hit]:
 
     Fix: load it by hand, its refusal names the cause: "not found" asks for the module to be built for this
     kernel, "Key was rejected" for its key to be enrolled in the firmware.
+
+    Verify: nvidia-smi prints its table.
 
     References: https://github.com/hhfeuer/nvhda/issues/8 https://github.com/lcp/mokutil/issues/61
     """
@@ -184,7 +225,13 @@ def module_not_loaded(facts: Facts) -> Iterator[Hit]:
     "error",
     needs=("driver_signs",),
     breaks=SEE,
-    symptoms=("No devices were found",),
+    symptoms=(
+        "No devices were found",
+        "requires use of the NVIDIA open kernel modules",
+        r"re:installed in this system is(?:\s{1,12}|\n)(?:not )?supported (?:by|through) the",
+        "no NVIDIA GPU that is supported by the driver",
+    ),
+    question="What does sudo dmesg | grep NVRM print?",
 )
 def gpu_not_supported(facts: Facts) -> Iterator[Hit]:
     """The loaded driver is not made for the GPU on the bus

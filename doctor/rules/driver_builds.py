@@ -22,6 +22,7 @@ from doctor.matrix.torch_builds import cuda_of
 from doctor.rules import Hit, rule
 from doctor.rules.bitsandbytes_code import library_verdict, loaded_library
 from doctor.rules.builds import COMPUTE, NO_CODE, torch_build, version_of
+from doctor.rules.cures_by_words import driver_or_torch, newer_driver_alone
 from doctor.rules.witnesses import COMPAT_NOT_SUPPORTED, Witnesses
 
 EVERYTHING = ("see-gpu", *COMPUTE, "multi-gpu")
@@ -35,8 +36,14 @@ UNTRANSLATED = "PTX was compiled with an unsupported toolchain"
     breaks=EVERYTHING,
     symptoms=(
         "The NVIDIA driver on your system is too old",
+        r"re:driver on your system is too old \(found version (?P<driver_cuda_number>\d{4,6})\)",
         "CUDA driver version is insufficient for CUDA runtime version",
+        "cudaErrorInsufficientDriver",
+        "requirement error: unsatisfied condition: cuda",
+        r"re:version (?P<driver>\d{3}[.\d]{3,12}) was detected and compatibility mode is UNAVAILABLE",
     ),
+    cure=driver_or_torch,
+    question="Which driver is it? nvidia-smi prints it in its first line.",
 )
 def too_old_for_cuda_runtime(facts: Facts) -> Iterator[Hit]:
     """The driver offers less CUDA than torch was built with
@@ -47,8 +54,12 @@ def too_old_for_cuda_runtime(facts: Facts) -> Iterator[Hit]:
     number that nvidia-smi shows is this ceiling, not what is installed; a CUDA toolkit on the machine changes
     nothing.
 
+    See: nvidia-smi names a CUDA Version below the major of torch.version.cuda: 12.8 beside 13.0.
+
     Fix: install the build of this torch for a CUDA that the driver runs, or a newer driver. NVIDIA's
     cuda-compat package lifts the bound on data-centre GPUs alone.
+
+    Verify: torch.cuda.is_available() is True.
 
     Tried in vain: installing another CUDA toolkit; on GeForce, cuda-compat, which ends in error 804.
 
@@ -63,7 +74,7 @@ def too_old_for_cuda_runtime(facts: Facts) -> Iterator[Hit]:
     assert facts.driver and facts.torch
     offers, floor = machine.offered_cuda, driver_of(cuda, machine)
     yield Hit(
-        title=f"The NVIDIA driver {facts.driver.version} is too old for torch's CUDA {cuda}",
+        title=f"The NVIDIA {machine.driver_words.removeprefix('a ')} is too old for torch's CUDA {cuda}",
         evidence=(
             Evidence("driver", offering(machine), f"{floor} or newer" if floor else ""),
             Evidence("torch", facts.torch.version, f"a build for CUDA {major_of(offers)}" if offers else ""),
@@ -83,7 +94,7 @@ def compat_refused(facts: Facts) -> Iterator[Evidence]:
 def offering(machine: Machine) -> str:
     """The driver with what it offers, for evidence."""
     offers = machine.offered_cuda
-    return f"{machine.driver}, which offers CUDA {offers}" if offers else machine.driver
+    return f"{machine.driver or 'one'}, which offers CUDA {offers}" if offers else machine.driver
 
 
 def cures_of_driver(facts: Facts, cuda: str, floor: str) -> tuple[Fix, ...]:
@@ -111,7 +122,14 @@ def compat_hint(facts: Facts, cuda: str) -> str:
     "error",
     needs=("driver", "torch", "gpus"),
     breaks=COMPUTE,
-    symptoms=(UNTRANSLATED, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"),
+    symptoms=(
+        UNTRANSLATED,
+        "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+        "device kernel image is invalid",
+        "a PTX JIT compilation failed",
+    ),
+    cure=newer_driver_alone,
+    question="Which driver is it? nvidia-smi prints it; the extension or the image is newer.",
 )
 def too_old_for_ptx(facts: Facts) -> Iterator[Hit]:
     """A build has only PTX for this GPU, and the driver is older than what made it
@@ -132,7 +150,7 @@ def too_old_for_ptx(facts: Facts) -> Iterator[Hit]:
         yield ptx_hit(need, machine, facts)
     if not refused and UNTRANSLATED in all_failure_text(facts):
         yield Hit(
-            title=f"driver {machine.driver} refuses PTX of a newer CUDA than its own",
+            title=f"{machine.driver_words} refuses PTX of a newer CUDA than its own",
             evidence=(Evidence("driver", offering(machine), "as new as the CUDA of the build"),),
             fixes=torch_for_machine(facts),
         )
@@ -152,7 +170,7 @@ def ptx_hit(need: PtxNeed, machine: Machine, facts: Facts) -> Hit:
     floor = ptx_floor(need.cuda, machine.side)
     return Hit(
         title=f"{need.package} {need.version} has only PTX of CUDA {need.cuda} for {need.device.name}, "
-        f"too new for driver {machine.driver}",
+        f"too new for {machine.driver_words}",
         evidence=(
             Evidence("driver", offering(machine), f"{floor} or newer" if floor else f"CUDA {need.cuda}"),
             Evidence("gpu", sm(need.device.capability), "machine code in the build"),

@@ -19,7 +19,15 @@ from doctor.rules.witnesses import (
 )
 
 
-@rule("driver/crashes", "error", needs=("driver_signs",), breaks=SEE)
+@rule(
+    "driver/crashes",
+    "error",
+    needs=("driver_signs",),
+    breaks=SEE,
+    symptoms=(
+        r"re:(?:Segmentation fault|Bus error|Aborted)(?: {1,3}\(core dumped\))? {1,30}(?:sudo )?nvidia-smi\b",
+    ),
+)
 def crashes(facts: Facts) -> Iterator[Hit]:
     """A library of the driver kills the process that loads it
 
@@ -54,7 +62,13 @@ def said_death(text: str) -> str:
     return f"kills ({found.group(0).split()[-1]})" if found else "kills"
 
 
-@rule("driver/hangs", "error", needs=("driver_signs",), breaks=SEE)
+@rule(
+    "driver/hangs",
+    "error",
+    needs=("driver_signs",),
+    breaks=SEE,
+    symptoms=("driver rpc error: timed out",),
+)
 def hangs(facts: Facts) -> Iterator[Hit]:
     """The driver takes a question and does not come back
 
@@ -124,6 +138,7 @@ def not_answering(facts: Facts) -> Iterator[Hit]:
         "Failed to initialize NVML: Unknown Error",
         "Failed to initialize NVML: Insufficient Permissions",
     ),
+    question="Does nvidia-smi work in a container that is started anew?",
 )
 def device_nodes_not_usable(facts: Facts) -> Iterator[Hit]:
     """The driver's device files are not there, or this user may not use them

@@ -1,4 +1,4 @@
-"""Extensions built against torch: for another torch, for another CUDA, or yet to be built here."""
+"""Extensions that were built against torch: for another torch, for another CUDA."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import msgspec
 
 from doctor.cures import install, installer_of, uninstall
-from doctor.facts import Facts, Toolkit
+from doctor.facts import Facts
 from doctor.failures import failed_runs, failure_text
 from doctor.findings import Evidence, Fix, Severity
 from doctor.native import NativeLibrary
 from doctor.rules import Hit, rule
-from doctor.rules.features import severity_of
+from doctor.rules.cures_by_words import flash_attn_built_here, xformers_of_torch
 from doctor.rules.linked import absent, torch_major, was_loaded
 
 # "…/flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: undefined symbol: _ZN3c104cuda9SetDeviceEi"
@@ -25,7 +25,6 @@ STACK_OWN = ("torch", "bitsandbytes")
 UNDEFINED = r"re:undefined symbol:? _ZN?K?(?:3c10|2at|5torch)"
 # "xFormers was built for:\n    PyTorch 2.10.0+cu128 with CUDA 1208 (you have 2.11.0+cu130)"
 BUILT_FOR = re.compile(r"xFormers was built for:\s{1,20}PyTorch (\S{1,60}) ")
-OTHER_TOOLKIT = ("does not match the version torch was compiled with", "The detected CUDA version")
 NO_CUDART = r"re:libcudart\.so\.\d[\d.]*: cannot open shared object file"
 
 
@@ -82,7 +81,13 @@ def rebuilt(facts: Facts) -> Fix:
     "flash-attn/torch-abi-mismatch",
     "error",
     needs=("packages",),
-    symptoms=(UNDEFINED, r"re:flash_attn_2_cuda[\w.-]{0,60}:? undefined symbol"),
+    symptoms=(
+        UNDEFINED,
+        r"re:flash_attn_2_cuda[\w.-]{0,60}:? undefined symbol",
+        r"re:DLL load failed while importing flash_attn\w{0,30}",
+    ),
+    cure=flash_attn_built_here,
+    question="Which torch, CUDA and flash-attn are installed? python -m pip list prints them.",
 )
 def flash_abi_mismatch(facts: Facts) -> Iterator[Hit]:
     """flash-attn was built for another torch, or for the other C++ ABI
@@ -93,13 +98,24 @@ def flash_abi_mismatch(facts: Facts) -> Iterator[Hit]:
 
     Fix: take the wheel whose name says this torch, CUDA and cxx11abi, or build it here.
 
+    Verify: python -c "import flash_attn_2_cuda" prints nothing.
+
+    Tried in vain: pip install flash-attn again: pip takes the wheel that it built before out of its
+    cache.
+
     References: https://github.com/Dao-AILab/flash-attention/issues/975
     https://github.com/Dao-AILab/flash-attention/issues/1644
     """
     yield from of_another_torch(facts, FLASH)
 
 
-@rule("extension/torch-abi-mismatch", "error", needs=("packages",), symptoms=(UNDEFINED,))
+@rule(
+    "extension/torch-abi-mismatch",
+    "error",
+    needs=("packages",),
+    symptoms=(UNDEFINED,),
+    question="Which file does the line name that lacks the symbol?",
+)
 def extension_abi_mismatch(facts: Facts) -> Iterator[Hit]:
     """An extension was built for another torch
 
@@ -115,7 +131,14 @@ def extension_abi_mismatch(facts: Facts) -> Iterator[Hit]:
     "xformers/torch-mismatch",
     "error",
     needs=("packages",),
-    symptoms=("xFormers can't load C++/CUDA extensions", "xFormers was built for:"),
+    symptoms=(
+        "xFormers can't load C++/CUDA extensions",
+        "xFormers was built for:",
+        "xFormers wasn't build with CUDA support",
+        r"re:PyTorch \S{1,40} with CUDA \d{3,4} \(you have (?P<v_torch>\d[\w.+]{2,40})\)",
+        r"re:Python\s{1,4}3\.[\d.]{1,8} \(you have (?P<python>3\.[\d.]{1,8})\)",
+    ),
+    cure=xformers_of_torch,
 )
 def xformers_mismatch(facts: Facts) -> Iterator[Hit]:
     """xformers was built for another torch
@@ -125,6 +148,8 @@ def xformers_mismatch(facts: Facts) -> Iterator[Hit]:
     where it is asked for, as by unsloth and diffusers. An upgrade of torch leaves xformers as it was.
 
     Fix: install the xformers of this torch, or uninstall it; torch has an attention of its own (sdpa).
+
+    Verify: python -m xformers.info shows memory_efficient_attention as available.
 
     References: https://github.com/facebookresearch/xformers/issues/982
     https://github.com/invoke-ai/InvokeAI/issues/6590
@@ -188,7 +213,13 @@ def cudart_of(library: NativeLibrary) -> int | None:
     return int(found[0][1]) if found else None
 
 
-@rule("flash-attn/cuda-major-mismatch", "warning", needs=("linkage", "torch"), symptoms=(NO_CUDART,))
+@rule(
+    "flash-attn/cuda-major-mismatch",
+    "warning",
+    needs=("linkage", "torch"),
+    symptoms=(NO_CUDART,),
+    cure=flash_attn_built_here,
+)
 def flash_cuda_mismatch(facts: Facts) -> Iterator[Hit]:
     """flash-attn was built for another CUDA major than torch's
 
@@ -212,63 +243,3 @@ def extension_cuda_mismatch(facts: Facts) -> Iterator[Hit]:
     Fix: install the release that was built for torch's CUDA.
     """
     yield from of_another_cuda(facts, flash=False)
-
-
-def compiler(facts: Facts) -> Toolkit | None:
-    """The toolkit whose nvcc torch's extension builder takes."""
-    have = [one for one in facts.toolkits or () if one.has_compiler]
-    return next((one for one in have if one.is_used), have[0] if have else None)
-
-
-def compiles(facts: Facts) -> bool:
-    """Is something installed that compiles CUDA code on this machine? deepspeed builds its operators late."""
-    return bool(facts.version_of("deepspeed") and facts.torch and facts.torch.cuda_version)
-
-
-@rule(
-    "cuda/toolkit-mismatch",
-    "note",
-    needs=("toolkits", "torch", "packages"),
-    symptoms=OTHER_TOOLKIT,
-)
-def toolkit_mismatch(facts: Facts) -> Iterator[Hit]:
-    """The CUDA toolkit is of another major than torch's CUDA
-
-    Why: wheels that are installed never look at it. What is compiled here does, deepspeed's operators above
-    all, and torch refuses to build with the nvcc of another major.
-
-    Fix: where something must be compiled, install the toolkit of torch's CUDA and name it in CUDA_HOME.
-
-    References: https://github.com/deepspeedai/DeepSpeed/issues/3223
-    """
-    assert facts.torch
-    toolkit, major = compiler(facts), torch_major(facts)
-    if compiles(facts) and toolkit and toolkit.version and toolkit.version.split(".")[0] != str(major):
-        cuda = facts.torch.cuda_version
-        yield Hit(
-            title=f"The toolkit in {toolkit.path} is CUDA {toolkit.version}, and torch is built for {cuda}",
-            severity=severity_of(OTHER_TOOLKIT, facts),
-            evidence=(Evidence("toolkit", f"{toolkit.version} in {toolkit.path}", f"CUDA {major}"),),
-        )
-
-
-@rule(
-    "cuda/nvcc-missing",
-    "note",
-    needs=("toolkits", "torch", "packages"),
-    symptoms=("CUDA_HOME environment variable is not set", "CUDA_HOME does not exist"),
-)
-def nvcc_missing(facts: Facts) -> Iterator[Hit]:
-    """Something must be compiled for CUDA, and there is no nvcc
-
-    Why: deepspeed compiles the operators that it is asked for when they are first used. Training without
-    those operators needs no toolkit.
-
-    Fix: install the toolkit of torch's CUDA and name it in CUDA_HOME.
-    """
-    assert facts.torch
-    if compiles(facts) and compiler(facts) is None:
-        yield Hit(
-            title=f"deepspeed {facts.version_of('deepspeed')} compiles operators, and no nvcc is found",
-            evidence=(Evidence("nvcc", "not found", f"one of CUDA {facts.torch.cuda_version}"),),
-        )

@@ -11,14 +11,24 @@ from doctor.findings import Evidence, Severity
 from doctor.matrix.devices import Device, visible_devices
 from doctor.matrix.gpus import has_feature
 from doctor.rules import Hit, rule
+from doctor.rules.cures_by_words import fp16, nf4, without_flash_attn
 from doctor.versions import comparable
 
 NO_BF16 = (
     "Your setup doesn't support bf16/gpu",
     "Your device does not support bf16",
     "bf16 mixed precision requires",
+    "does not support bfloat16",
+    "Bfloat16 is only supported on GPUs with compute capability",
+    "BFloat16 is not supported on MPS",
+    r"re:[Ff]eature '[^'\n]{0,40}bf16[^'\n]{0,20}' requires \.target sm_80",
 )
-NO_FLASH = ("FlashAttention only supports Ampere GPUs or newer",)
+NO_FLASH = (
+    "FlashAttention only supports Ampere GPUs or newer",
+    "FlashAttention only supports Turing GPUs or newer",
+    r"re:Expected is_sm8x (?:\|\| is_sm\w{2,4} )?to be true",
+    "FlashAttention forward only supports",
+)
 
 
 def without(facts: Facts, feature: str) -> Device | None:
@@ -40,7 +50,14 @@ def named(device: Device) -> str:
     return f"{device.name}, compute capability {device.capability}"
 
 
-@rule("gpu/bf16-unsupported", "note", needs=("gpus",), symptoms=NO_BF16)
+@rule(
+    "gpu/bf16-unsupported",
+    "note",
+    needs=("gpus",),
+    symptoms=NO_BF16,
+    cure=fp16,
+    question="Which GPU is it? nvidia-smi -L prints it; bfloat16 needs an RTX 30, an A100 or newer.",
+)
 def bf16_unsupported(facts: Facts) -> Iterator[Hit]:
     """This GPU trains in float16, not bfloat16
 
@@ -49,7 +66,11 @@ def bf16_unsupported(facts: Facts) -> Iterator[Hit]:
     including_emulation=False. Nothing is broken: a script must ask for fp16, and bnb_4bit_compute_dtype for
     torch.float16.
 
+    See: the GPU is a T4, V100, P100, RTX 20 or GTX: torch.cuda.get_device_capability() is below (8, 0).
+
     Fix: fp16=True in place of bf16=True, and torch.float16 as compute type.
+
+    Tried in vain: upgrading torch, CUDA or the driver: the GPU has no such unit.
 
     References: https://github.com/pytorch/pytorch/issues/124996
     https://github.com/pytorch/pytorch/pull/148322 https://github.com/tatsu-lab/stanford_alpaca/issues/133
@@ -63,7 +84,12 @@ def bf16_unsupported(facts: Facts) -> Iterator[Hit]:
         )
 
 
-@rule("gpu/int8-unsupported", "note", needs=("gpus",))
+@rule(
+    "gpu/int8-unsupported",
+    "note",
+    needs=("gpus",),
+    cure=nf4,
+)
 def int8_unsupported(facts: Facts) -> Iterator[Hit]:
     """This GPU has no int8 matrix kernels, which load_in_8bit needs
 
@@ -83,7 +109,13 @@ def int8_unsupported(facts: Facts) -> Iterator[Hit]:
         )
 
 
-@rule("flash-attn/gpu-too-old", "warning", needs=("packages", "gpus"), symptoms=NO_FLASH)
+@rule(
+    "flash-attn/gpu-too-old",
+    "warning",
+    needs=("packages", "gpus"),
+    symptoms=NO_FLASH,
+    cure=without_flash_attn,
+)
 def flash_attn_gpu_too_old(facts: Facts) -> Iterator[Hit]:
     """flash-attn 2 is installed and this GPU is older than it serves
 

@@ -17,6 +17,8 @@ from doctor.stack import STACK
 from doctor.versions import comparable
 from doctor.wanted import Requirement, Wanted
 
+UV_311 = ("uv", "venv", "--python", "3.11")
+
 
 def wanted_of(facts: Facts) -> Wanted | None:
     """The file that the facts come from, None where they come from a machine."""
@@ -32,7 +34,19 @@ def wanted_of(facts: Facts) -> Wanted | None:
         "ResolutionImpossible",
         "these package versions have conflicting dependencies",
         "No solution found when resolving dependencies",
+        "requirements are unsatisfiable",
+        r"re:Could not find a version that satisfies the requirement [^\n]{1,200}\(from versions: \d",
+        "LibMambaUnsatisfiableError",
+        "UnsatisfiableError: The following specifications",
+        "re:[Vv]ersion solving failed",
     ),
+    cure=lambda facts: (
+        Fix(
+            "Loosen the pins that the installer names, or ask for a set that fits",
+            (("lora-doctor", "resolve"),),
+        ),
+    ),
+    question="Which requirements are asked for, and which Python is it?",
 )
 def unresolvable_requirements(facts: Facts) -> Iterator[Hit]:
     """What a file asks for contradicts itself
@@ -85,10 +99,16 @@ def place_of(requirement: Requirement) -> str:
     needs=("packages", "interpreter"),
     breaks=("install",),
     symptoms=(
-        "Requires-Python",
+        "Ignored the following versions that require a different python version",
         "requires a different Python",
+        r"re:Could not find a version that satisfies the requirement [^\n]{1,120}\(from versions: none\)",
         "re:Could not find a version that satisfies the requirement (?:torch|tokenizers|bitsandbytes)",
+        "is not a supported wheel on this platform",
+        "re:(?:Failed building wheel for|Failed to build) .?"
+        "(?:sentencepiece|pyarrow|safetensors|tiktoken|numpy|pandas)",
     ),
+    cure=lambda facts: (Fix("Make an environment with a Python that has wheels: 3.11", (UV_311,)),),
+    question="Which Python is it (python --version), and which package and release is asked for?",
 )
 def no_wheel_for_version(facts: Facts) -> Iterator[Hit]:
     """A release that is asked for does not install on this Python

@@ -12,9 +12,12 @@ from doctor.facts import Facts, Gpu
 from doctor.findings import Evidence, Fix
 from doctor.rules import Hit, rule
 from doctor.rules.driver import SEE, plural
+from doctor.rules.machine_cures_by_words import show_gpus
 from doctor.rules.roots import is_without_instance, root_of
 from doctor.rules.witnesses import Witnesses
 
+# Forms of a report that list every GPU.
+COUNTING = frozenset(("lora-doctor", "nvidia-smi", "device list", "collect_env", "llamafactory env"))
 FULL_UUID = re.compile(r"(?:GPU|MIG)-[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 
 
@@ -60,6 +63,8 @@ def names_gpu(entry: str, gpus: tuple[Gpu, ...], count: int) -> bool | None:
     needs=("environment", "gpus"),
     breaks=SEE,
     symptoms=("No CUDA GPUs are available",),
+    cure=show_gpus,
+    question='What does echo "$CUDA_VISIBLE_DEVICES" print, and does the script set it?',
 )
 def hidden_by_environment(facts: Facts) -> Iterator[Hit]:
     """CUDA_VISIBLE_DEVICES hides GPUs
@@ -67,7 +72,12 @@ def hidden_by_environment(facts: Facts) -> Iterator[Hit]:
     Why: CUDA shows a program only the devices that the variable names, in that order, up to the first entry
     that names none. An empty value, -1, or a word such as "all" leaves nothing.
 
+    See: the script or the shell sets CUDA_VISIBLE_DEVICES to an index that nvidia-smi -L does not list,
+    to nothing, or to -1.
+
     Fix: unset it, or name GPUs that are here.
+
+    Verify: torch.cuda.device_count() is what it should be.
 
     References: https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables
     https://github.com/thuml/Autoformer/issues/25
@@ -91,6 +101,7 @@ def hidden_by_environment(facts: Facts) -> Iterator[Hit]:
     )
     yield Hit(
         title=f"CUDA_VISIBLE_DEVICES is {what}",
+        confidence="confirmed" if hides_all(value) or is_counted(facts) else "possible",
         severity="warning" if left.visible else None,
         evidence=(
             Evidence("CUDA_VISIBLE_DEVICES", repr(value), "unset, or the index of a GPU"),
@@ -98,6 +109,12 @@ def hidden_by_environment(facts: Facts) -> Iterator[Hit]:
         ),
         fixes=(set_variable("Let CUDA see the GPUs", "CUDA_VISIBLE_DEVICES", None),),
     )
+
+
+def is_counted(facts: Facts) -> bool:
+    """Are the GPUs all that are there? People tell the kind of theirs and leave out how many they have."""
+    told = {one.form for one in facts.paste.statements if one.topic == "gpu"} if facts.paste else set()
+    return not told or not told.isdisjoint(COUNTING)
 
 
 def named_wrongly(value: str, left: Selection) -> str:
@@ -116,7 +133,11 @@ def hides_all(value: str | None) -> bool:
     "warning",
     needs=("gpus",),
     breaks=SEE,
-    symptoms=("device >= 0 && device < num_gpus INTERNAL ASSERT FAILED",),
+    symptoms=(
+        "device >= 0 && device < num_gpus INTERNAL ASSERT FAILED",
+        r"re:invalid literal for int\(\) with base 10: '(?:MIG|GPU)-",
+    ),
+    question='What do nvidia-smi -L and echo "$CUDA_VISIBLE_DEVICES" print?',
 )
 def mig_visibility(facts: Facts) -> Iterator[Hit]:
     """A GPU in MIG mode is not divided, or its instances are named in a way that CUDA does not take

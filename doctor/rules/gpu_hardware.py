@@ -42,7 +42,8 @@ NVML_HARDWARE = {
     "error",
     needs=("driver_signs", "gpus"),
     breaks=SEE,
-    symptoms=("No devices were found", "RmInitAdapter failed"),
+    symptoms=("No devices were found", "RmInitAdapter failed", "failed to copy vbios to system memory"),
+    question="What does sudo dmesg | grep -i nvrm print?",
 )
 def not_started(facts: Facts) -> Iterator[Hit]:
     """The driver runs and could not start the GPU that is on the bus
@@ -81,8 +82,12 @@ def not_started(facts: Facts) -> Iterator[Hit]:
         "GPU has fallen off the bus",
         "uncorrectable ECC error encountered",
         "GPU is lost.  Reboot the system",
+        "GPU is lost. Reboot the system",
         "CUDA_ERROR_ECC_UNCORRECTABLE",
+        r"re:Unable to determine the device handle for (?:GPU|gpu)",
+        r"re:NVRM: Xid[^\n]{0,40}?: (?:48|6[34]|74|79|92|9[45]|119|120|140),",
     ),
+    question="What does sudo dmesg | grep -i xid print?",
 )
 def hardware_fault(facts: Facts) -> Iterator[Hit]:
     """A GPU is broken, or has errors that only a reset or a replacement ends
@@ -92,6 +97,8 @@ def hardware_fault(facts: Facts) -> Iterator[Hit]:
     Xid 13, 31, 43 and 45 are not meant: they tell of a program's own fault.
 
     Fix: take the GPU out of use (drain the node), reset or reboot; where it comes back, have it replaced.
+
+    Tried in vain: another torch, another driver, a smaller batch.
 
     References: https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html
     https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/error-recovery-and-response-flags.html

@@ -8,6 +8,7 @@ from doctor.facts import Facts
 from doctor.findings import Evidence, Fix
 from doctor.rules import Hit, rule
 from doctor.rules.driver import SEE, plural
+from doctor.rules.machine_cures_by_words import pass_gpus_in
 from doctor.rules.roots import lacks_compute, root_of
 from doctor.rules.witnesses import Witnesses
 
@@ -27,6 +28,19 @@ HOSTS = {
     "podman": "Describe the GPUs to podman: sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",
     "docker": "Install NVIDIA's Container Toolkit, then: sudo nvidia-ctk runtime configure --runtime=docker",
 }
+# What docker, containerd and NVIDIA's toolkit say of it.
+NOT_PASSED_IN = (
+    "The NVIDIA Driver was not detected",
+    "could not select device driver",
+    "failed to discover GPU vendor from CDI",
+    r"re:unresolvable CDI devices nvidia\.com/gpu",
+    r"re:[Uu]nknown (?:or invalid )?runtime(?: specified| name:) nvidia",
+    "no cuda-capable device is detected: unknown",
+    "nvidia-container-cli: container error: cgroup subsystem devices not found",
+    "nvidia-container-cli: device error: unknown device",
+    r"re:nvidia-container-cli: mount error: file creation failed",
+    'exec: "nvidia-smi": executable file not found',
+)
 
 
 @rule(
@@ -34,10 +48,9 @@ HOSTS = {
     "error",
     needs=("driver_signs", "system"),
     breaks=SEE,
-    symptoms=(
-        "The NVIDIA Driver was not detected",
-        'could not select device driver "" with capabilities: [[gpu]]',
-    ),
+    symptoms=NOT_PASSED_IN,
+    cure=pass_gpus_in,
+    question="Does docker run --rm --gpus all nvidia/cuda:12.6.0-base-ubuntu22.04 nvidia-smi print the GPU?",
 )
 def none_visible_in_container(facts: Facts) -> Iterator[Hit]:
     """The machine has a GPU and this container was started without it
@@ -49,6 +62,8 @@ def none_visible_in_container(facts: Facts) -> Iterator[Hit]:
 
     Fix: start it with --gpus all (docker), --device nvidia.com/gpu=all (podman), --nv (Apptainer), or ask for
     nvidia.com/gpu in the pod's limits (Kubernetes) and for --gres=gpu:1 (Slurm).
+
+    Verify: nvidia-smi prints its table inside of the container.
 
     Tried in vain: installing a driver inside of the container.
 
@@ -69,8 +84,6 @@ def none_visible_in_container(facts: Facts) -> Iterator[Hit]:
         else Evidence("kernel", f"{module} is loaded on the host")
     )
     none = "it runs and shows no GPU" if seen.shows_none else ""
-    variable = (facts.environment or {}).get("NVIDIA_VISIBLE_DEVICES")
-    named = Evidence("NVIDIA_VISIBLE_DEVICES", repr(variable), "all, or the index of a GPU")
     yield Hit(
         title=f"This {engine} container was started without the machine's GPU",
         confidence="confirmed" if seen.module_loaded else "likely",
@@ -79,10 +92,17 @@ def none_visible_in_container(facts: Facts) -> Iterator[Hit]:
             Evidence(
                 "driver", none or seen.signs.nvml_error or "does not answer", "the host's driver, passed in"
             ),
-            *((named,) if variable in ("void", "none", "") else ()),
+            *left_out(facts),
         ),
         fixes=cures_of_container("jetson" if seen.signs.jetson else engine, seen.signs.slurm),
     )
+
+
+def left_out(facts: Facts) -> Iterator[Evidence]:
+    """The variable that leaves the GPUs out, where it does."""
+    value = (facts.environment or {}).get("NVIDIA_VISIBLE_DEVICES")
+    if value in ("void", "none", ""):
+        yield Evidence("NVIDIA_VISIBLE_DEVICES", repr(value), "all, or the index of a GPU")
 
 
 def cures_of_container(engine: str, slurm: bool) -> tuple[Fix, Fix]:

@@ -12,6 +12,7 @@ from doctor.findings import Evidence, Fix
 from doctor.rules import Hit, rule
 from doctor.rules.driver import SEE
 from doctor.rules.gpu_hardware import STEPS
+from doctor.rules.machine_cures_by_words import more_memory, no_peers
 from doctor.rules.roots import are_all_taken, is_taken, root_of
 from doctor.rules.witnesses import Witnesses
 from doctor.versions import comparable
@@ -44,6 +45,8 @@ def is_held(gpu: Gpu) -> bool:
         "CUDA error: out of memory",
         BUSY,
     ),
+    cure=more_memory,
+    question="What does nvidia-smi print: how much memory is used before the script starts, and by whom?",
 )
 def held_by_other_process(facts: Facts) -> Iterator[Hit]:
     """Other programs hold the memory of a GPU
@@ -166,7 +169,11 @@ def exclusive_compute_mode(facts: Facts) -> Iterator[Hit]:
     "note",
     needs=("gpus",),
     breaks=("multi-gpu",),
-    symptoms=("doesn't support faster communication broadband via P2P or IB",),
+    symptoms=(
+        "doesn't support faster communication broadband via P2P or IB",
+        "peer access is not supported between these two devices",
+    ),
+    cure=no_peers,
 )
 def peer_to_peer_unsupported(facts: Facts) -> Iterator[Hit]:
     """The GPUs cannot reach each other's memory

@@ -12,6 +12,7 @@ from doctor.findings import Evidence, Fix
 from doctor.rules import Hit, rule
 from doctor.rules.driver import SEE, is_legacy
 from doctor.rules.driver_builds import too_old_for_ptx
+from doctor.rules.machine_cures_by_words import one_library, wsl_libraries
 from doctor.rules.roots import root_of
 from doctor.rules.witnesses import COMPAT_NOT_SUPPORTED, Libcuda, Witnesses
 from doctor.versions import comparable
@@ -47,6 +48,8 @@ WHY_804 = (
         "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
         "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
     ),
+    cure=one_library,
+    question="Which libcuda.so.1 does the loader take? ldconfig -p | grep libcuda.so.1 prints it.",
 )
 def libcuda_mismatch(facts: Facts) -> Iterator[Hit]:
     """Another libcuda than that of the loaded driver is found first
@@ -171,8 +174,9 @@ def stub_library(facts: Facts) -> Iterator[Hit]:
         "libcuda.so: cannot open shared object file",
         "libcuda.so.1: cannot open shared object file",
         "libcuda.so not found! Do you have a CUDA driver installed?",
-        r"re:did not contain .{0,80}as expected! Searching further paths",
     ),
+    cure=wsl_libraries,
+    question="Where is libcuda.so.1? ldconfig -p | grep libcuda, and in WSL ls /usr/lib/wsl/lib, tell.",
 )
 def libcuda_not_on_path(facts: Facts) -> Iterator[Hit]:
     """libcuda exists and the loader does not look where it is
@@ -181,6 +185,8 @@ def libcuda_not_on_path(facts: Facts) -> Iterator[Hit]:
     In WSL it is /usr/lib/wsl/lib, where Windows puts it.
 
     Fix: tell the loader of that folder.
+
+    Verify: python -c "import ctypes; ctypes.CDLL('libcuda.so.1')" prints nothing.
 
     References: https://github.com/bitsandbytes-foundation/bitsandbytes/pull/337
     https://docs.nvidia.com/cuda/wsl-user-guide

@@ -8,6 +8,7 @@ from doctor.cures import set_variable
 from doctor.facts import Facts
 from doctor.findings import Evidence, Fix
 from doctor.rules import Hit, rule
+from doctor.rules.machine_cures_by_words import enlarged_shared_memory
 
 MIB, GIB = 1 << 20, 1 << 30
 SHARED_MEMORY_FOR_RANKS = GIB  # NCCL's own buffers between GPUs of one machine, with room for data loaders
@@ -25,7 +26,13 @@ LOCKED_FOR_RDMA = GIB
         "This might be caused by insufficient shared memory",
         "is killed by signal: Bus error",
         "Error while creating shared memory segment",
+        "Error while attaching to shared memory segment",
+        r"re:[Ff]ailed to extend /dev/shm/nccl",
+        "workers are out of shared memory",
+        r"re:unable to (?:write to file|open shared memory object|mmap \d{1,12} bytes from file) </torch_",
     ),
+    cure=enlarged_shared_memory,
+    question="How large is /dev/shm? df -h /dev/shm prints it.",
 )
 def shared_memory_too_small(facts: Facts) -> Iterator[Hit]:
     """/dev/shm is too small for NCCL between several GPUs, or for data loaders with workers
@@ -33,6 +40,8 @@ def shared_memory_too_small(facts: Facts) -> Iterator[Hit]:
     Why: NCCL exchanges data between the ranks of a machine through /dev/shm, and workers of a data loader
     hand over their batches there. Containers get 64 MiB unless told otherwise. What does not fit ends in a
     bus error, or in an error of NCCL that names shared memory.
+
+    See: df -h /dev/shm prints 64M, as docker gives it.
 
     Fix: start the container with more: --shm-size=8g or --ipc=host with docker and podman; in Kubernetes a
     volume emptyDir with medium Memory, mounted at /dev/shm.

@@ -53,7 +53,8 @@ def name_of(path: str) -> str:
     "system/glibc-too-old",
     "error",
     needs=("linkage", "system"),
-    symptoms=(r"re:version `GLIBC_[\d.]+' not found",),
+    symptoms=(r"re:version [`'‘]?GLIBC_[\d.]{3,8}['’]? not found",),
+    question="Which system is it? ldd --version prints its glibc.",
 )
 def glibc_too_old(facts: Facts) -> Iterator[Hit]:
     """The system's C library is older than a wheel needs
@@ -63,6 +64,8 @@ def glibc_too_old(facts: Facts) -> Iterator[Hit]:
 
     Fix: use a release whose wheel fits this system, or a newer system, or a container of one. bitsandbytes
     0.46 and newer run from glibc 2.24 on; some libraries of 0.45 ask for 2.34.
+
+    Tried in vain: installing a newer glibc beside the system's: it is one for all programs.
 
     References: https://github.com/bitsandbytes-foundation/bitsandbytes/issues/1610
     """
@@ -96,7 +99,7 @@ def for_older_systems(facts: Facts, package: str) -> tuple[Fix, ...]:
     "system/libstdcxx-too-old",
     "error",
     needs=("linkage",),
-    symptoms=(r"re:version `(?:GLIBCXX|CXXABI)_[\d.]+' not found",),
+    symptoms=(r"re:version [`'‘]?(?:GLIBCXX|CXXABI)_[\d.]{3,8}['’]? not found",),
 )
 def libstdcxx_too_old(facts: Facts) -> Iterator[Hit]:
     """libstdc++ lacks a version that a library needs
@@ -121,7 +124,13 @@ def libstdcxx_too_old(facts: Facts) -> Iterator[Hit]:
             )
 
 
-@rule("torch/native-library-corrupt", "error", needs=("linkage",), breaks=("import-torch",))
+@rule(
+    "torch/native-library-corrupt",
+    "error",
+    needs=("linkage",),
+    breaks=("import-torch",),
+    symptoms=(r"re:torch/lib/[\w.+-]{3,60}: (?:file too short|invalid ELF header)",),
+)
 def torch_library_corrupt(facts: Facts) -> Iterator[Hit]:
     """A library that torch loads is no file that a loader can take
 
@@ -171,7 +180,15 @@ def cure_of(facts: Facts, path: str) -> Fix:
     return lay_down(facts, name) if is_cuda(name) and "/nvidia/" in path else reinstall(facts, "torch")
 
 
-@rule("system/library-missing", "error", needs=("linkage",))
+@rule(
+    "system/library-missing",
+    "error",
+    needs=("linkage",),
+    symptoms=(
+        r"re:lib(?:numa|gomp|openblas|mpi|GL|gthread-2\.0|aio|ibverbs|nvpl_\w{3,30}|cudss|ffi|sqlite3|bz2|lzma)"
+        r"\.so[.\d]{0,8}: cannot open shared object file",
+    ),
+)
 def library_missing(facts: Facts) -> Iterator[Hit]:
     """A system library that a package is linked to is not there
 

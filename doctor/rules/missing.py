@@ -26,6 +26,8 @@ def is_absent(name: str, facts: Facts) -> bool:
     packages = facts.packages
     if packages is None or packages.wanted:  # a file says what it asks for, and another may ask for the rest
         return False
+    if packages.is_partial:
+        return name in packages.absent
     return name not in packages.installed and name not in packages.unregistered
 
 
@@ -67,9 +69,14 @@ def install_all(facts: Facts, title: str, libraries: list[str]) -> Fix:
 def missing(library: str, facts: Facts) -> Iterator[Hit]:
     """A library of the stack is not installed
 
-    Why: the fine-tune imports it.
+    Why: the fine-tune imports it, or transformers needs it for what is asked: accelerate for Trainer and
+    device_map, bitsandbytes for 4 and 8 bits.
 
-    Fix: install it.
+    See: python -m pip show, with the interpreter that runs the script, finds nothing.
+
+    Fix: install it with that interpreter: python -m pip install.
+
+    Tried in vain: installing it with the pip of another Python, or without restarting the notebook.
     """
     assert facts.packages is not None
     absent = absent_libraries(facts)
@@ -81,9 +88,29 @@ def missing(library: str, facts: Facts) -> Iterator[Hit]:
         )
 
 
+def installed(library: str, facts: Facts) -> tuple[Fix, ...]:
+    """The library, put into the target."""
+    return (install_all(facts, f"Install {library}", [library]),)
+
+
+# What is said of one where it is asked for in vain; of most only that there is no such module.
+ASKED_FOR = {
+    "accelerate": ("re:quantization requires [Aa]ccelerate: `pip install", "requires the accelerate library"),
+    "bitsandbytes": (
+        "re:tried to instantiate bnb .{0,20}but `bitsandbytes` is not installed",
+        "bitsandbytes is not installed but it",
+    ),
+    "peft": ("PEFT is not available. Please install PEFT", "PEFT is not installed and you passed a"),
+}
 for _library in STACK:
     _judge = partial(missing, _library)
     _judge.__doc__ = missing.__doc__
-    rule(f"{_library}/missing", GRAVITY[_library], needs=("packages",), breaks=(f"import-{_library}",))(
-        _judge
-    )
+    rule(
+        f"{_library}/missing",
+        GRAVITY[_library],
+        needs=("packages",),
+        breaks=(f"import-{_library}",),
+        symptoms=(rf"re:No module named ['\"`]?{_library}\b(?!\.)", *ASKED_FOR.get(_library, ())),
+        cure=partial(installed, _library),
+        question=f"What does python -m pip show {_library} print, with the interpreter that runs the script?",
+    )(_judge)

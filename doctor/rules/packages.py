@@ -16,14 +16,32 @@ from doctor.versions import comparable
 NATIVE = re.compile(r"\.(?:so(?:\.\d+)*|pyd|dll|dylib)$")
 
 
-@rule("python/files-missing-or-altered", "error", needs=("files", "packages"))
+@rule(
+    "python/files-missing-or-altered",
+    "error",
+    needs=("files", "packages"),
+    symptoms=(
+        "THESE PACKAGES DO NOT MATCH THE HASHES",
+        "BadZipFile: File is not a zip file",
+        "re:has an invalid wheel, .{0,40}dist-info directory not found",
+        r"re:No module named .(?:torch|transformers|peft|trl|accelerate)\.(?:version|_C|__init__).",
+    ),
+    cure=lambda facts: (
+        Fix("Lay it down anew: python -m pip install --force-reinstall --no-deps --no-cache-dir PACKAGE"),
+    ),
+    question="Which package is it, and is the disk full (df -h)?",
+)
 def files_missing_or_altered(facts: Facts) -> Iterator[Hit]:
     """Installed files are not what the package's RECORD says
 
     Why: an interrupted download, a full disk, a half-finished uninstall or a copied environment leaves a
     package that looks installed and is not whole. pip believes its metadata and says "already satisfied".
 
-    Fix: reinstall the package over itself.
+    See: python -m pip show -f PACKAGE lists files that are not there.
+
+    Fix: reinstall the package over itself, without pip's cache.
+
+    Tried in vain: pip install, which finds the requirement satisfied already.
     """
     for fault in file_faults(facts).values():
         if fault.package != "bitsandbytes" or not only_native(fault):
@@ -111,6 +129,9 @@ def newest(versions: Iterable[str]) -> str:
         "UnicodeDecodeError: 'utf-8' codec can't decode",
         "PackageNotFoundError: No package metadata was found",
         "InvalidVersion: Invalid version",
+    ),
+    cure=lambda facts: (
+        Fix("Reinstall the package that the message names, with --force-reinstall --no-deps"),
     ),
 )
 def metadata_unreadable(facts: Facts) -> Iterator[Hit]:
@@ -211,7 +232,13 @@ def required_by_stack(packages: Packages) -> set[str]:
     return {*STACK, *(name for name, package in packages.installed.items() if package.modules)}
 
 
-@rule("python/leftover-files", "note", needs=("packages",))
+@rule(
+    "python/leftover-files",
+    "note",
+    needs=("packages",),
+    symptoms=("Ignoring invalid distribution",),
+    cure=lambda facts: (Fix("Delete the folders in site-packages whose names begin with ~"),),
+)
 def leftover_files(facts: Facts) -> Iterator[Hit]:
     """An interrupted uninstall left files behind
 

@@ -22,7 +22,22 @@ def silence(facts: Facts) -> Gap | None:
     return next(gaps, None) if facts.interpreter is None else None
 
 
-@rule("python/interpreter-does-not-start", "error", needs=(), breaks=("import-torch",))
+@rule(
+    "python/interpreter-does-not-start",
+    "error",
+    needs=(),
+    breaks=("import-torch",),
+    symptoms=(
+        "No module named 'encodings'",
+        "init_fs_encoding: failed to get the Python codec",
+        "failed to locate pyvenv.cfg",
+        r"re:No Python at ['\"].{1,300}python",
+        r"re:bad interpreter: .{0,300}No such file or directory",
+        r"re:\bbin/python[\d.]{0,6}: (?:No such file or directory|cannot execute)",
+    ),
+    cure=lambda facts: (Fix("Make the environment anew: python3 -m venv --clear .venv"),),
+    question="Does the interpreter that the environment was made with still exist (ls -l .venv/bin/python)?",
+)
 def interpreter_does_not_start(facts: Facts) -> Iterator[Hit]:
     """The target's Python does not run
 
@@ -59,14 +74,44 @@ def interpreter_too_old(facts: Facts) -> Iterator[Hit]:
         )
 
 
-@rule("python/module-shadowed", "error", needs=("packages",))
+def leave_out_foreign(facts: Facts) -> tuple[Fix, ...]:
+    """The two ways of keeping packages of other places out."""
+    return (
+        set_variable("Leave PYTHONPATH out", "PYTHONPATH", None),
+        set_variable("Leave the user site out", "PYTHONNOUSERSITE", "1"),
+    )
+
+
+def rename(facts: Facts) -> tuple[Fix, ...]:
+    """What to do about a file whose name is not told."""
+    title = "Rename the file or folder that has the library's name, and delete __pycache__"
+    return (Fix(title, scope="script"),)
+
+
+@rule(
+    "python/module-shadowed",
+    "error",
+    needs=("packages",),
+    symptoms=(
+        r"re:; .(?:torch|transformers|peft|accelerate|trl|datasets|tokenizers). is not a package",
+        r"re:consider renaming .{1,300} since it has the same name as",
+    ),
+    cure=rename,
+    question="Does a file or folder of the library's name lie where the script starts?",
+)
 def module_shadowed(facts: Facts) -> Iterator[Hit]:
     """A local file hides an installed package
 
     Why: Python looks into the script's folder first. A file named torch.py or a folder named peft there is
     imported in place of the library, and the error speaks of a circular import or a missing name.
 
+    See: python -c "import torch; print(torch.__file__)", run where the script starts, names that file.
+
     Fix: rename the file, and delete its __pycache__.
+
+    Verify: the same command names a file below site-packages.
+
+    Tried in vain: reinstalling the library, which was never asked.
     """
     assert facts.packages is not None
     for shadow in facts.packages.shadows:
@@ -96,14 +141,24 @@ def shadow_hit(facts: Facts, shadow: Shadow) -> Hit:
     )
 
 
-@rule("python/path-pollution", "warning", needs=("packages",))
+@rule(
+    "python/path-pollution",
+    "warning",
+    needs=("packages",),
+    cure=leave_out_foreign,
+    question='What do python -c "import sys; print(sys.path)" and the path of the failing module show?',
+)
 def path_pollution(facts: Facts) -> Iterator[Hit]:
     """PYTHONPATH or the user site brings in foreign packages
 
     Why: folders on PYTHONPATH, and packages under ~/.local, come before the environment's own or beside them.
     What is imported is then not what is installed here, and reinstalling here changes nothing.
 
+    See: paths in the traceback lie below ~/.local/lib, or in folders that PYTHONPATH names.
+
     Fix: unset PYTHONPATH, or set PYTHONNOUSERSITE=1.
+
+    Tried in vain: reinstalling into the environment, which is looked into only afterwards.
     """
     for entry, fix in (("PYTHONPATH", ("PYTHONPATH", None)), ("user site", ("PYTHONNOUSERSITE", "1"))):
         yield from foreign_hit(facts, entry, set_variable(f"Leave the {entry} out", *fix))
@@ -164,6 +219,7 @@ def folders_of(facts: Facts, entry: str) -> list[str]:
     needs=("environment",),
     breaks=("import-transformers",),
     symptoms=("section is found in the docstring of",),
+    cure=lambda facts: (set_variable("Keep the docstrings", "PYTHONOPTIMIZE", None),),
 )
 def docstrings_stripped(facts: Facts) -> Iterator[Hit]:
     """PYTHONOPTIMIZE strips the docstrings that transformers reads

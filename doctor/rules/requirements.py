@@ -10,19 +10,36 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from doctor.cures import install
 from doctor.facts import Facts, Package
 from doctor.failures import all_failure_text, names
-from doctor.findings import Evidence, Severity
+from doctor.findings import Evidence, Fix, Severity
 from doctor.rules import Hit, rule
 from doctor.rules.packages import required_by_stack
 from doctor.stack import STACK
 from doctor.versions import comparable
 
 
-@rule("python/requirement-unsatisfied", "warning", needs=("packages", "interpreter"))
+@rule(
+    "python/requirement-unsatisfied",
+    "warning",
+    needs=("packages", "interpreter"),
+    symptoms=(
+        r"re:\b(?:torch|transformers|peft|trl|accelerate|datasets|unsloth|optimum|vllm|deepspeed)[\w-]{0,20}"
+        r" \d[\w.+]{0,30} requires [^\n,]{1,80}, which is not installed",
+        "ContextualVersionConflict: (",
+        r"re:VersionConflict: \([\w.-]{1,60} \d",
+        r"re:DistributionNotFound: The .[^\n]{1,120} distribution was not found and is required by",
+    ),
+    cure=lambda facts: (
+        Fix("Install releases that suit each other: the message names both", (("lora-doctor", "resolve"),)),
+    ),
+    question="What does python -m pip check print?",
+)
 def requirement_unsatisfied(facts: Facts) -> Iterator[Hit]:
     """An installed package's declared requirement is not met
 
     Why: the package says which releases it works with, and another is installed. pip lets a later command
     do that with no more than a warning.
+
+    See: python -m pip check lists all of them; those of packages that you do not use do no harm.
 
     Fix: install a release that satisfies both.
     """
@@ -77,7 +94,10 @@ def is_excused(name: str, facts: Facts) -> bool:
 
     Of the stack, rules/missing.py speaks; what a file leaves out is installed with what it names.
     """
-    return name in STACK or bool(facts.packages and facts.packages.wanted)
+    packages = facts.packages
+    return name in STACK or bool(
+        packages and (packages.wanted or (packages.is_partial and name not in packages.absent))
+    )
 
 
 def is_satisfied(found: Package | None, bounds: str) -> bool:

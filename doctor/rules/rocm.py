@@ -9,6 +9,7 @@ from doctor.facts import Accelerator, Facts
 from doctor.findings import Evidence, Fix
 from doctor.rules import Hit, rule
 from doctor.rules.driver import SEE
+from doctor.rules.machine_cures_by_words import card_alone, gfx_override
 from doctor.rules.witnesses import Witnesses
 
 STEPS = ("load-4bit", "lora-step", "qlora-step", "trainer-step", "sft-step")
@@ -86,7 +87,7 @@ def build_for(facts: Facts, gpu: Accelerator) -> Fix:
     "error",
     needs=("torch", "accelerators"),
     breaks=SEE,
-    symptoms=("Unable to open /dev/kfd read-write",),
+    symptoms=("Unable to open /dev/kfd read-write", "Unable to open /dev/kfd"),
 )
 def device_not_usable(facts: Facts) -> Iterator[Hit]:
     """This user may not open the device files of the AMD GPU
@@ -128,6 +129,8 @@ def device_not_usable(facts: Facts) -> Iterator[Hit]:
         "hipErrorNoBinaryForGpu",
         "Error invalid device function",
     ),
+    cure=gfx_override,
+    question="Which GPU is it? rocminfo | grep gfx prints its architecture.",
 )
 def gfx_not_in_build(facts: Facts) -> Iterator[Hit]:
     """This ROCm build of torch has no kernels for the AMD GPU
@@ -166,6 +169,7 @@ def gfx_not_in_build(facts: Facts) -> Iterator[Hit]:
     needs=("torch_runtime", "accelerators"),
     breaks=STEPS,
     symptoms=("HIP error: invalid device function",),
+    cure=card_alone,
 )
 def integrated_gpu_selected(facts: Facts) -> Iterator[Hit]:
     """ROCm takes the graphics of the processor in place of the AMD card
@@ -201,7 +205,11 @@ def integrated_gpu_selected(facts: Facts) -> Iterator[Hit]:
 
 
 @rule(
-    "rocm/hidden-by-environment", "error", needs=("environment", "torch_runtime", "accelerators"), breaks=SEE
+    "rocm/hidden-by-environment",
+    "error",
+    needs=("environment", "torch_runtime", "accelerators"),
+    breaks=SEE,
+    symptoms=("No HIP GPUs are available",),
 )
 def hidden_by_environment(facts: Facts) -> Iterator[Hit]:
     """A variable hides every AMD GPU

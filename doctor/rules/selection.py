@@ -11,6 +11,7 @@ from doctor.findings import Evidence
 from doctor.linking.choice import override_variable
 from doctor.native import Dependency, LibraryChoice
 from doctor.rules import Hit, rule
+from doctor.rules.cures_by_words import cuda_torch, no_override
 from doctor.rules.linked import absent, selection, torch_major, was_loaded, wheel_of
 
 BREAKS = ("import-bitsandbytes", "load-4bit", "qlora-step")
@@ -45,9 +46,9 @@ def lost_by_choice(facts: Facts) -> list[Dependency]:
     breaks=BREAKS,
     symptoms=(
         "value must be digits only",
-        "environment variable detected; loading libbitsandbytes",
         r"re:libbitsandbytes_cuda\d{3}_nocublaslt\d{3}",
     ),
+    cure=no_override,
 )
 def override_variable_wrong(facts: Facts) -> Iterator[Hit]:
     """BNB_CUDA_VERSION names a library that is absent, or that nothing here can be linked to
@@ -131,9 +132,10 @@ def wrong_cuda_library(facts: Facts) -> Iterator[Hit]:
     breaks=BREAKS,
     symptoms=(
         "CUDA SETUP ERROR: Missing dependency",
-        r"re:did not contain .{0,80}as expected! Searching further paths",
         r"re:lib(?:cudart|cublas|cublasLt|cusparse)\.so\.\d[\d.]*: cannot open shared object file",
+        r"re:Could not find module '[^'\n]{0,200}libbitsandbytes_cuda\d{2,3}\.dll'",
     ),
+    cure=cuda_torch,
 )
 def cuda_libraries_not_found(facts: Facts) -> Iterator[Hit]:
     """The CUDA libraries that bitsandbytes is linked to cannot be found
@@ -144,6 +146,8 @@ def cuda_libraries_not_found(facts: Facts) -> Iterator[Hit]:
 
     Fix: install a torch whose CUDA libraries come as wheels, for the CUDA of a library that bitsandbytes
     has; or name the folder of that CUDA in LD_LIBRARY_PATH.
+
+    Tried in vain: installing the CUDA toolkit in another version than the one in the library's name.
 
     References: https://github.com/bitsandbytes-foundation/bitsandbytes/issues/1452
     """

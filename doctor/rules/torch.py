@@ -11,6 +11,8 @@ from doctor.failures import failure_text
 from doctor.findings import Evidence, Fix
 from doctor.rules import Hit, rule
 from doctor.rules.builds import is_jetson_wheel
+from doctor.rules.cures_by_words import cuda_torch, torchvision_of_torch
+from doctor.rules.machine_cures_by_words import vc_runtime
 from doctor.versions import comparable
 
 SEE = ("see-gpu", "load-4bit", "qlora-step")
@@ -29,7 +31,11 @@ NO_DLL = re.compile(r"\[WinError 126\].{0,200}?\"[^\"]{0,300}?([\w.-]{1,60}\.dll
         "Torch not compiled with CUDA enabled",
         "deserialize object on a CUDA device but torch.cuda.is_available() is False",
         "Unsloth: No NVIDIA GPU found?",
+        "Unsloth cannot find any torch accelerator",
+        r"re:Unsloth currently only works on NVIDIA",
     ),
+    cure=cuda_torch,
+    question="What do torch.__version__ and torch.version.cuda print? A version with +cpu, or None, is it.",
 )
 def cpu_only_build(facts: Facts) -> Iterator[Hit]:
     """torch is a CPU-only build on a machine with an NVIDIA GPU
@@ -37,7 +43,15 @@ def cpu_only_build(facts: Facts) -> Iterator[Hit]:
     Why: a CPU-only wheel carries no CUDA kernels, and nothing at run time can add them. The plain index of
     pip holds CPU builds for Windows and macOS, and a later install from a CPU index replaces a CUDA build.
 
+    See: python -c "import torch; print(torch.__version__, torch.version.cuda)" prints a version with
+    +cpu, or None in place of a CUDA.
+
     Fix: reinstall torch from the index of a CUDA build that the driver can run.
+
+    Verify: the same line prints a CUDA, and torch.cuda.is_available() is True.
+
+    Tried in vain: installing the CUDA toolkit or another driver: a wheel brings its own CUDA, and this
+    one has none.
     """
     assert facts.torch and facts.gpus is not None
     if not facts.gpus or facts.torch.variant != "cpu" or is_jetson_wheel(facts, None):
@@ -57,7 +71,15 @@ def cpu_only_build(facts: Facts) -> Iterator[Hit]:
     "error",
     needs=("packages",),
     breaks=("import-transformers", "import-trl", "trainer-step", "sft-step"),
-    symptoms=("operator torchvision::nms does not exist",),
+    symptoms=(
+        "operator torchvision::nms does not exist",
+        "Could not run 'torchvision::nms' with arguments from the 'CUDA' backend",
+        "Couldn't load custom C++ ops. This can happen if your PyTorch and torchvision versions",
+        r"re:Detected that PyTorch and [Tt]orch(?:[Aa]udio|vision) were compiled with different CUDA",
+        "module 'torchvision' has no attribute 'extension'",
+    ),
+    cure=torchvision_of_torch,
+    question="Which torch, torchvision and torchaudio are installed? python -m pip list prints them.",
 )
 def torchvision_mismatch(facts: Facts) -> Iterator[Hit]:
     """torchvision was built for another release of torch
@@ -67,6 +89,8 @@ def torchvision_mismatch(facts: Facts) -> Iterator[Hit]:
     transformers does where torchvision is installed.
 
     Fix: install the torchvision of this torch, or uninstall torchvision if nothing needs images.
+
+    Verify: python -c "import torchvision; print(torchvision.ops.nms)" prints a function.
 
     References: https://github.com/pytorch/vision#installation
     """
@@ -92,13 +116,21 @@ def said_at_import(facts: Facts) -> str:
     return failure_text(run) if run and run.failure else ""
 
 
-@rule("torch/mkl-mismatch", "error", needs=("trial",), breaks=IMPORT, symptoms=(NO_ITT,))
+@rule(
+    "torch/mkl-mismatch",
+    "error",
+    needs=("trial",),
+    breaks=IMPORT,
+    symptoms=(NO_ITT, "undefined symbol: iJIT_IsProfilingActive"),
+)
 def mkl_mismatch(facts: Facts) -> Iterator[Hit]:
     """MKL lacks a symbol that this torch asks for
 
     Why: the builds of torch in conda's channels take MKL as a library of its own, those on PyPI bring it
     inside. MKL 2024.1 dropped iJIT_NotifyEvent, which builds of torch from before ask for, and nothing kept
     it from being installed beside them.
+
+    See: conda list mkl shows 2024.1 or newer beside a torch from a channel of conda.
 
     Fix: go back to an MKL below 2024.1, or take torch from its own index of wheels.
 
@@ -118,7 +150,11 @@ def mkl_mismatch(facts: Facts) -> Iterator[Hit]:
     "error",
     needs=("trial", "system"),
     breaks=IMPORT,
-    symptoms=(r"re:WinError 126.{0,120}\n?.{0,200}\\torch\\lib\\",),
+    symptoms=(
+        r"re:WinError (?:126|127|1114)\].{0,120}\n?.{0,200}\\torch\\lib\\",
+        "Microsoft Visual C++ Redistributable is not installed",
+    ),
+    cure=vc_runtime,
 )
 def windows_runtime_missing(facts: Facts) -> Iterator[Hit]:
     """A library of Windows that torch needs is not there

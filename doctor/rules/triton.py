@@ -11,6 +11,7 @@ from doctor.facts import Facts, Gpu
 from doctor.findings import Evidence, Fix
 from doctor.matrix.triton import first_triton_for, is_new_enough, knows, ptxas_of
 from doctor.rules import Hit, rule
+from doctor.rules.machine_cures_by_words import compilers, linkable_libcuda
 
 LIBCUDA = "libcuda.so.1"
 
@@ -27,8 +28,13 @@ def compiles_here(facts: Facts) -> bool:
     needs=("compiling", "gpus"),
     symptoms=(
         "fatal error: Python.h: No such file or directory",
+        "fatal error: 'Python.h' file not found",
         "Failed to find C compiler. Please specify via CC",
+        "No working C++ compiler found in torch._inductor",
+        r"re:\b(?:gcc|g\+\+)'?:? (?:failed: No such file|command not found)",
+        r"re:No such file or directory: '(?:gcc|cc|g\+\+|clang)'",
     ),
+    cure=compilers,
 )
 def python_headers_missing(facts: Facts) -> Iterator[Hit]:
     """triton finds no C compiler or no Python.h
@@ -39,6 +45,9 @@ def python_headers_missing(facts: Facts) -> Iterator[Hit]:
 
     Fix: install a C compiler and the development package of that Python. With conda, install the compiler
     into the environment.
+
+    Verify: python -c "import sysconfig, os; print(os.path.exists(sysconfig.get_paths()['include'] +
+    '/Python.h'))" prints True.
 
     References:
     https://github.com/pytorch/pytorch/issues/129351
@@ -74,7 +83,12 @@ def headers_fixes(facts: Facts, stated: str) -> tuple[Fix, ...]:
     "triton/libcuda-not-linkable",
     "warning",
     needs=("compiling", "gpus", "driver_signs"),
-    symptoms=("cannot find -lcuda", "libcuda.so cannot found!"),
+    symptoms=(
+        "cannot find -lcuda",
+        "unable to find library -lcuda",
+        "libcuda.so cannot found!",
+    ),
+    cure=linkable_libcuda,
 )
 def libcuda_not_linkable(facts: Facts) -> Iterator[Hit]:
     """The driver's libcuda.so.1 is there, and triton's linker finds no file by the name it asks for
@@ -108,7 +122,9 @@ def libcuda_not_linkable(facts: Facts) -> Iterator[Hit]:
     needs=("packages", "gpus"),
     symptoms=(
         r"re:ptxas(-blackwell)? fatal\s*: Value 'sm_\d+a?' is not defined",
+        r"re:Value '(?P<gpu_capability>sm_\d{2,3})[af]?' is not defined for option 'gpu-name'",
         "is not a recognized processor for this target",
+        r"re:'(?P<gpu_capability>sm_\d{2,3})[af]?' is not a recognized processor",
         "LLVM ERROR: Cannot select: intrinsic %llvm.nvvm",
     ),
 )
@@ -120,6 +136,8 @@ def gpu_too_new(facts: Facts) -> Iterator[Hit]:
 
     Fix: upgrade torch, which brings the triton it was built with. Until then a newer ptxas, from a CUDA
     toolkit on the machine, can be named in TRITON_PTXAS_PATH.
+
+    Tried in vain: another driver: the assembler that is asked comes with triton.
 
     References:
     https://github.com/triton-lang/triton/issues/8539

@@ -7,12 +7,15 @@ machine wins over the paste.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 
 import msgspec
 
 from doctor.facts import (
     Driver,
     DriverSigns,
+    Duplicate,
     Facts,
     Gap,
     Interpreter,
@@ -86,7 +89,7 @@ def system_of(told: Told) -> System | None:
     memory = told.best("shared memory")
     return System(
         os="linux" if told.says("wsl") else os,
-        name=told.best("distribution"),
+        name=told.best("distribution").rstrip(" ,;"),
         kernel=told.best("kernel"),
         arch=ARCHITECTURES.get(arch, arch) or usual_arch(os, told),
         libc=told.best("libc") or None,
@@ -159,7 +162,24 @@ def packages_of(told: Told) -> Packages | None:
     absent = {one.name for one in told.of("absent")} - set(installed)
     if not installed and not absent:
         return None
-    return Packages(installed=installed, is_partial=True, absent=tuple(sorted(absent)))
+    duplicates = tuple(duplicates_of(told))
+    return Packages(
+        installed=installed, duplicates=duplicates, is_partial=True, absent=tuple(sorted(absent))
+    )
+
+
+def duplicates_of(told: Told) -> Iterator[Duplicate]:
+    """Packages that a list names twice, one below the other, in two versions: each has a dist-info."""
+    listed = [one for one in told.of("package") if one.form == "package list"]
+    for one, other in pairwise(sorted(listed, key=lambda one: one.line)):
+        if one.name == other.name and other.line == one.line + 1 and one.value != other.value:
+            versions = (one.value, other.value)
+            stem = one.name.replace("-", "_")
+            yield Duplicate(
+                package=one.name,
+                versions=versions,
+                locations=tuple(f"site-packages/{stem}-{version}.dist-info" for version in versions),
+            )
 
 
 def releases_of(told: Told) -> dict[str, str]:

@@ -16,6 +16,8 @@ class Case(NamedTuple):
 
     facts: Facts
     text: str  # without escapes, quotes and prefixes of ranks; its lines are those of the paste
+    # Lines that were broken, in one line each, stand at the end of the text; here is where each was.
+    broken: tuple[int, ...] = ()
 
     @property
     def paste(self) -> Paste:

@@ -12,6 +12,7 @@ from doctor.matrix.build_rules import build_rules
 from doctor.paste import Complaint
 from doctor.triage.asking import questions_of
 from doctor.triage.case import Case, Suspicion
+from doctor.triage.lookups.imports import broken_imports
 from doctor.triage.noise import HARMLESS as HARMLESS_LINES
 from doctor.triage.recognition import Words
 from doctor.triage.suspecting import WORDS, harmless, suspicions
@@ -27,7 +28,10 @@ def judge(case: Case, name: str, ignore: Sequence[str] = ()) -> Report:
     rules = (*machine_rules(), *build_rules())
     judged = diagnose(case.facts, Subject("report", name), ignore, rules)
     prefixes = tuple(prefix for prefix in ignore if prefix)
-    told = [one for one in suspicions(case) if not (prefixes and one.finding.id.startswith(prefixes))]
+    told = suspicions(case)
+    if not any(one.severity == "error" for one in (*judged.findings, *(one.finding for one in told))):
+        told += broken_imports(case)
+    told = [one for one in told if not (prefixes and one.finding.id.startswith(prefixes))]
     by_words = together(told, judged.findings, case)
     findings = [*by_words, *by_facts_alone(judged.findings, by_words), *noise(case, told)]
     to_cure = [one for one in findings if one.severity != "note"]

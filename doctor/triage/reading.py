@@ -18,6 +18,7 @@ from doctor.triage.captures import statements_of
 from doctor.triage.case import Case
 from doctor.triage.lookups.statements import stated_in
 from doctor.triage.recognition import Words, symptom_rows, symptom_rules
+from doctor.triage.wrapping import rejoined
 
 # Modules of doctor.readers.paste. What programs print comes first; what people write comes last, of the rest.
 OF_PROGRAMS = (
@@ -39,12 +40,14 @@ def read(raw: str, machine: Facts) -> Case:
     blocks += asked(OF_ERRORS, rest) + asked(OF_PEOPLE, without_complaints(rest, complaints))
     told = [statement for block in blocks for statement in block.statements]
     told += [statement for complaint in complaints for statement in stated_in(complaint)]
-    case = Case(of(told, blocks, complaints, machine), "\n".join(rest))
+    whole_lines = rejoined(rest)
+    text = "\n".join([*rest, *(one.text for one in whole_lines)])
+    case = Case(of(told, blocks, complaints, machine), text, tuple(one.line for one in whole_lines))
     told += captured(case)
     facts = of(told, blocks, complaints, machine)
     seen = whole("\n".join(lines)) if "lora-doctor" in case.paste.forms else None
     # A whole report of ours knows more than what was said beside it.
-    return Case(msgspec.structs.replace(seen, paste=facts.paste) if seen else facts, case.text)
+    return case._replace(facts=msgspec.structs.replace(seen, paste=facts.paste) if seen else facts)
 
 
 def of(

@@ -48,16 +48,21 @@ def rule_named(id: str) -> Rule | None:
 
 
 @cache
-def compiled(symptom: str) -> re.Pattern[str]:
+def compiled(symptom: str, any_case: bool = False) -> re.Pattern[str]:
     """A symptom as a pattern."""
-    return re.compile(symptom[3:] if symptom.startswith("re:") else re.escape(symptom))
+    pattern = symptom[3:] if symptom.startswith("re:") else re.escape(symptom)
+    return re.compile(pattern, re.I if any_case else 0)
 
 
 class Words:
-    """The text of a case, made ready to be asked for many symptoms."""
+    """The text of a case, made ready to be asked for many symptoms.
 
-    def __init__(self, case: Case) -> None:
-        self.text = case.text
+    ``any_case``: people type errors off, and some forms and logs lower them.
+    """
+
+    def __init__(self, case: Case, any_case: bool = False) -> None:
+        self.any_case = any_case
+        self.text, self.broken = case.text, case.broken
         self.starts = [0, *(found.end() for found in re.finditer("\n", self.text))]
         # A message that is wrapped over lines, or cut by a box, is looked at in one line as well.
         self.joined = [(one, " ".join(one.text.split())) for one in case.complaints if "\n" in one.text]
@@ -70,25 +75,31 @@ class Words:
         """The first place of a symptom in the text, else in a message in one line."""
         found = self.first(symptom)
         if found is not None:
-            line = self.line_at(found.start())
-            yield Sighting(symptom, line, self.line(line), captured(found), self.by_line.get(line))
+            number = self.line_at(found.start())
+            line = self.place(number)
+            yield Sighting(symptom, line, self.line(number), captured(found), self.by_line.get(line))
             return
         for complaint, message in self.joined:
-            if found := compiled(symptom).search(message):
+            if found := compiled(symptom, self.any_case).search(message):
                 yield Sighting(symptom, complaint.line, cut(message), captured(found), complaint)
                 return
 
     def first(self, symptom: str) -> re.Match[str] | None:
         """Where a symptom stands first; a plain one is looked for as a plain text, which is faster."""
-        if not symptom.startswith("re:") and symptom not in self.text:
+        if not symptom.startswith("re:") and symptom not in self.text and not self.any_case:
             return None
-        return compiled(symptom).search(self.text)
+        return compiled(symptom, self.any_case).search(self.text)
 
     def line_at(self, position: int) -> int:
         """The line of a position in the text."""
         from bisect import bisect_right
 
         return bisect_right(self.starts, position)
+
+    def place(self, number: int) -> int:
+        """Where a line of the text stands in the paste, of which the last lines are repetitions."""
+        beyond = number - (len(self.starts) - len(self.broken))
+        return self.broken[beyond - 1] if beyond > 0 else number
 
     def line(self, number: int) -> str:
         """One line of the text, cut."""

@@ -9,7 +9,9 @@ import msgspec
 from doctor.facts import Facts, Gap
 from doctor.findings import Evidence, Finding, Report, Subject
 from doctor.host import Host
+from doctor.private_forms import names_in
 from doctor.readers import Unreadable
+from doctor.redact import Identity, redact
 from doctor.triage.inputs import STANDARD_INPUT, Source, sources
 from doctor.triage.judging import judge
 from doctor.triage.reading import read
@@ -36,6 +38,7 @@ class Triage:
     def report(self, source: Source) -> Report:
         """The report of one paste, with the lines as they stand in the whole file."""
         report = judge(read(source.text, self.machine), source.name, self.ignore)
+        report = redact(report, Identity(), names_in(source.text))
         return renumbered(report, source.lines) if source.lines else report
 
 

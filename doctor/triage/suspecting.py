@@ -35,8 +35,12 @@ def ambiguous() -> tuple[Ambiguous, ...]:
 
 def suspicions(case: Case) -> list[Suspicion]:
     """All that the words of a case point at; several of one complaint where nothing decides."""
-    words = Words(case)
     decided = list(by_tables(case))
+    return in_words(Words(case), decided, case) or in_words(Words(case, any_case=True), [], case)
+
+
+def in_words(words: Words, decided: Sequence[Suspicion], case: Case) -> list[Suspicion]:
+    """What the words point at, beside what is decided by the tables already."""
     looked_up = {suspicion.line for suspicion in decided}
     told_apart = [
         suspicion

@@ -81,10 +81,15 @@ def disputed(group: Sequence[Statement]) -> Iterator[Contradiction]:
     """The most believable statement of a subject and the next that denies it."""
     first = group[0]
     for one in group[1:]:
-        by_path = one.form == "traceback" and one.topic != "python"  # a path to ".so" is no system
-        if not agree(first.value, one.value) and not by_path and not is_wsl_pair(first, one):
+        if not agree(first.value, one.value) and not is_weak(first, one) and not is_wsl_pair(first, one):
             yield Contradiction(first=first, second=one)
             return
+
+
+def is_weak(first: Statement, other: Statement) -> bool:
+    """Two that may differ all the same: a path to ".so" is no system, and people tell of earlier times."""
+    by_path = other.form == "traceback" and other.topic != "python"
+    return by_path or first.form == other.form == "prose"
 
 
 def is_wsl_pair(one: Statement, other: Statement) -> bool:

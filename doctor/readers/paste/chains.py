@@ -40,7 +40,7 @@ class Told:
 
     def __init__(self) -> None:
         self.chains: list[list[Complaint]] = []
-        self.known: dict[tuple[str, ...], list[Complaint]] = {}  # by the texts of a chain, and by each of them
+        self.known: dict[tuple[str, ...], list[Complaint]] = {}  # by all texts, and by each
 
     def add(self, chain: list[Complaint], of_a_rank: bool) -> None:
         """A chain, or one more time of one that is known. Ranks differ in numbers of their own."""

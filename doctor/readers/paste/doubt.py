@@ -21,15 +21,16 @@ def phrases(text: str) -> str:
 # Before a version, in its sentence: it is wanted, tried, advised, excluded or somebody else's.
 BEFORE = phrases(
     r"""need(?:s|ed|ing)? require[sd]? requirement must should could would might maybe perhaps probably try
-    tried trying tested upgrad(?:e|ed|es|ing) downgrad(?:e|ed|es|ing) updat(?:e|ed|ing)_to switch(?:ed|ing)?
-    revert(?:ed|ing)? roll(?:ed|ing)?_?back works? worked working fine succe(?:ed|eds|eded|ss|ssful|ssfully)
-    support(?:s|ed|ing)? compatib(?:le|ility) incompatible latest newest minimum at_least lower_than not no
-    n[o']t never without cannot instead rather than since until prior before after older newer below above
-    fix(?:ed|es)? solv(?:e|ed|es) resolv(?:e|ed|es) solution workaround recommend(?:ed|s)? suggest(?:ed|s)?
-    expect(?:s|ed|ing)? think guess believe assume suspect wonder whether if unless vs versus between from
-    previous(?:ly)? earlier old other another different change[sd]?_to chang(?:ed?|ing) pin(?:ned|ning)?
-    bump(?:ed)? released? introduced removed deprecated only either both any all same built_for compiled_for
-    based_on (?:pip|conda)_install failed_to_[a-z]{3,9} failed_building could_not_[a-z]{3,9}
+    tried trying tested upgrad(?:e|ed|es|ing) downgrad(?:e|ed|es|ing) updat(?:e|ed|ing)_to
+    switch(?:ed|ing)? revert(?:ed|ing)? roll(?:ed|ing)?_?back works? worked working fine(?![_-]?tun)
+    succe(?:ed|eds|eded|ss|ssful|ssfully) support(?:s|ed|ing)? compatib(?:le|ility) incompatible minimum
+    at_least lower_than not no(?!_idea|t) n[o']t never without cannot instead rather than since until
+    prior before after older newer below above fix(?:ed|es)? solv(?:e|ed|es) resolv(?:e|ed|es) solution
+    workaround recommend(?:ed|s)? suggest(?:ed|s)? expect(?:s|ed|ing)? think guess believe assume
+    suspect wonder whether if unless vs versus between from(?=\W{0,3}$) previous(?:ly)? earlier old
+    other another different change[sd]?_to chang(?:ed?|ing) pin(?:ned|ning)? bump(?:ed)? released?
+    introduced removed deprecated only either both same built_for compiled_for against based_on
+    (?:pip|conda)_install failed_to_[a-z]{3,9} failed_building could_not_[a-z]{3,9}
     matching_distribution don't doesn't didn't isn't wasn't can't won't"""
 )
 BEFORE_CHINESE = (
@@ -38,16 +39,16 @@ BEFORE_CHINESE = (
 )
 # Behind it, in its clause.
 BEHIND = phrases(
-    r"""works? worked working fine (?:or|and)_(?:later|newer|above|higher|below|older|lower)
-    (?:is|are)_(?:required|needed|supported) is_not required needed instead succe(?:eds?|eded) no_problem
-    no_issue no_error you_have before after fixed fixes solved ok okay"""
+    r"""works? worked working fine(?![_-]?tun) (?:or|and)_(?:later|newer|above|higher|below|older|lower)
+    (?:is|are)_(?:required|needed|supported) is_not required needed instead succe(?:eds?|eded)
+    no_problem no_issue no_error you_have before after fixed fixes solved ok okay"""
 )
 BEHIND_SIGNS = r"[+]\s{0,3}(?:is|or)\b|^\+(?!\w)|^\.x\b|✅|正常|可以|以上|以下|解决|没问题"
 # In a heading over what is no environment of the failure: "Works with:", "Fix", "After the upgrade".
 OTHER = phrases(
     """fix(?:ed|es)? solution solved resolved workaround works?_(?:with|on|fine|in) working worked expected
-    instead after(?:wards)? before suggest(?:ed|ion)? recommended required? requirements? upgrad(?:e|ed|ing)
-    downgrad(?:e|ed|ing) try needed tested supported known_good good healthy"""
+    instead after(?:wards)? before suggest(?:ed|ion)? recommended required? requirements?
+    upgrad(?:e|ed|ing) downgrad(?:e|ed|ing) try needed tested supported known_good good healthy"""
 )
 _BEFORE = re.compile(rf"\b(?:{BEFORE})\b|{BEFORE_CHINESE}", re.I)
 _BEHIND = re.compile(rf"\b(?:{BEHIND})\b|{BEHIND_SIGNS}", re.I)
@@ -63,6 +64,13 @@ _FAILS = re.compile(
     r" (?:with|on|in|under|using|at|for)\b[^.;!?]{0,60}$",
     re.I,
 )
+_UNABLE = re.compile(
+    r"\b(?:not able|unable|can'?t|cannot|couldn'?t|could not)\b[^.;!?]{1,80}"
+    r" (?:with|on|in|under|using)\b[^.;!?]{0,60}$",
+    re.I,
+)
+# Directly before it: it is what is there now.
+_OWN = re.compile(r"(?:\bmy|\bcurrent(?:ly)?|我的|当前|现在)\W{0,3}(?:installed |version of )?$", re.I)
 _NUMBER = re.compile(r"\d\.\d")
 _SENTENCE = re.compile(r"[.!?;](?=\s|$)|[。！？；]")
 _CLAUSE = re.compile(r"[.!?;](?=\s|$)|,(?!\d)|[。！？；，]|\bbut\b|但")
@@ -74,7 +82,10 @@ def is_doubted(line: str, start: int, end: int) -> bool:
     sentence = before[last_end(_SENTENCE, before) :]
     stop = _CLAUSE.search(behind)
     clause = behind[: stop.start()] if stop else behind
-    return bool(_BEHIND.search(clause[:NEAR])) or (is_wished(sentence) and not _FAILS.search(sentence))
+    if _BEHIND.search(clause[:NEAR]):
+        return True
+    is_here = any(sign.search(sentence) for sign in (_FAILS, _UNABLE, _OWN))
+    return not is_here and is_wished(sentence)
 
 
 def is_wished(before: str) -> bool:

@@ -33,8 +33,8 @@ MENTION = re.compile(
 )
 # A number alone is a GPU behind such words and before such an end only.
 BARE = re.compile(
-    r"(?<![A-Za-z0-9_.])(?:an?|my|one|single|on|the|with|using|\d{1,2} ?[x×*]|dual|two|gpu|card)[ :=]{0,3}"
-    rf"(?<![a-z])(?P<name>(?:{_CARDS}){_SUFFIX}{_SIZE.format(1)})"
+    r"(?<![A-Za-z0-9_.])(?:an?|my|one|single|on|the|with|using|\d{1,2} ?[x×*]|dual|two|gpu|card|显卡是?)"
+    rf"[ :=]{{0,3}}(?<![a-z])(?P<name>(?:{_CARDS}){_SUFFIX}{_SIZE.format(1)})"
     r"(?=s?(?:[,.;)]|$| gpu| card| with| and| laptop| \())",
     re.I,
 )
@@ -48,7 +48,8 @@ INTEL = re.compile(
 )
 APPLE = re.compile(
     r"(?<![\w-])(?:(?:apple )?(m[1-5])(?: (pro|max|ultra))?(?= ?(?:mac|chip|mini|air|soc))"
-    r"|apple (m[1-5])(?: (pro|max|ultra))?|(apple silicon))(?![\w-])",
+    r"|(?:apple|mac(?:book)?(?: pro| air| mini| studio)?)[ ,(]{1,3}(m[1-5])(?: (pro|max|ultra))?"
+    r"|(apple silicon))(?![\w-])",
     re.I,
 )
 GFX = re.compile(r"(?<!\w)(gfx[0-9a-f]{3,5})(?!\w)")

@@ -10,7 +10,16 @@ ENDINGS = (
     *("Conflict", "ExceptionGroup", "RemoteTraceback", "Timeout", "InvalidVersion", "InvalidRequirement"),
     "Unsupported",
 )
-PLAIN = frozenset(("StopIteration", "ArrowInvalid", "ResolvePackageNotFound", "BrokenProcessPool"))
+PLAIN = frozenset(
+    (
+        "StopIteration",
+        "ArrowInvalid",
+        "ResolutionImpossible",
+        "UnsatisfiableError",
+        "ResolvePackageNotFound",
+        "BrokenProcessPool",
+    )
+)
 # Words that are no exception of their own unless a module stands before them, or frames above.
 WORDS = frozenset("Error Warning Exit Failed Failure NotFound Timeout Conflict Unsupported".split())
 OF_ERRORS = re.compile(r"(?:^|\.)_?(?:exc|exceptions?|errors?|error)\.")
@@ -40,7 +49,8 @@ PASSES_ON = re.compile(
     r"Preparing (?:metadata|editable metadata)|Encountered error while|Failed to build|Failed to download|"
     r"pip subprocess to install)"
     r"|ninja: build stopped|g?make(?:\[\d{1,3}\])?: \*\*\*|collect2: error: ld returned"
-    r"|failed \(exitcode: [1-9]|exits with return code = [1-9]|Process \S{1,80} exited with code [1-9]"
+    r"|failed \(exitcode: [1-9]|.{0,400} exits with return code = [1-9]"
+    r"|Process \S{1,80} exited with code [1-9]"
     r"|\S{1,200} FAILED$|EngineCore failed to start|EngineCore encountered a fatal error|See above for output"
     r"|Sending process \d{1,9} closing signal|process \d{1,9} terminated with exit code)"
 )

@@ -17,7 +17,7 @@ from doctor.readers.paste.platforms import Said
 # Between a name and its version: "torch: 2.3", "torch version is `2.3`", "PyTorch version (GPU?): 2.3".
 _SIGN = r"[ \t`\"'*:=|(\[~→-]{0,6}"
 _WORD = (
-    r"(?:versions?|ver\.?|v\.?|release|is|at|版本号?|为|是|versión|версия|バージョン|버전|installed"
+    r"(?:versions?|ver\.?|v\.?|release|is|at|版本号?|为|是|versión|версия|バージョン|버전|installed|says|shows|reports"
     r"|(?:GPU|accelerator)\?\))?"
 )
 BETWEEN = rf"{_SIGN}{_WORD}{_SIGN}(?:is )?"

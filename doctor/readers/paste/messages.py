@@ -23,11 +23,12 @@ ENDS = re.compile(
     r"|Thread 0x|Exception ignored|Fatal Python error|(?:Environment|Expected|Reproduction|System [Ii]nfo)\b"
     r"|\[W\w{0,30}[. ]|Python \d\.|Process \w|Sending process|Root Cause|[\w ]{0,40}FAILED$"
     r"|(?:WARNING|INFO|ERROR):"
-    r"|\[end of output\]|(?:note|NOTE|hint): |\"{3}|'{3}|from \S{1,160} import |\{['\"]|[│|+] {0,3}\d)"
+    r"|(?:warnings\.)?warn\(|\[end of output\]|(?:note|NOTE|hint): |\"{3}|'{3}"
+    r"|from \S{1,160} import |\{['\"]|[│|+] {0,3}\d)"
 )
 PROSE = re.compile(
-    r"(?:I|I'm|I've|My|We|Hi|Hello|When|After|But|However|Does|What|Why|How|Thanks?|Any|Has|Can|Could|Did|Describe"
-    r"|Steps|Anyone|Sorry|Even|Also|Here|And|So|Then|Tried|Please help)\b(?! NCCL)"
+    r"(?:I|I'm|I've|My|We|Hi|Hello|When|After|But|However|Does|What|Why|How|Thanks?|Any|Has|Can|Could|Did"
+    r"|Describe|Steps|Anyone|Sorry|Even|Also|Here|And|So|Then|Tried|Please help)\b(?! NCCL)"
     r"|.{0,200}\b(?:I|I'm|I've)\b(?![/.])|[\u0400-\u9fff\uac00-\ud7a3]"
 )
 LEADS_ON = re.compile(r"(?:[:({\[,]|raised:?|Client Error.{0,200})\s{0,8}$")

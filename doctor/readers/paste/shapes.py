@@ -27,8 +27,8 @@ class Shape(NamedTuple):
 # Anywhere in a line: what libraries say, in the words of messages that are looked up.
 QUOTED = r"['\"`]{0,2}"
 LIBRARIES = re.compile(
-    rf"cannot import name {QUOTED}\w|No module named {QUOTED}\w"
-    rf"|got (?:an unexpected keyword|multiple values for)|unexpected keyword argument {QUOTED}\w"
+    rf"[Cc]annot import name {QUOTED}\w|[Nn]o module named {QUOTED}\w"
+    rf"|got (?:an unexpected keyword|multiple values for)|[Uu]nexpected keyword argument {QUOTED}\w"
     r"|missing \d{1,3} required (?:positional|keyword)|takes (?:from )?\d{1,3} positional"
     rf"|has no attribute {QUOTED}\w|undefined symbol\b"
     r"|cannot open shared object file|invalid ELF header|file too short|version `\w[\w.]{0,60}' not found"
@@ -47,12 +47,13 @@ BEFORE_MARK = re.compile(
 # Anywhere in a line that is no prose, in lower case.
 LOOSE = (
     "out of memory|not compatible|incompatible|not support|n't support|unsupported|longer supported"
-    "|only support|not compiled|not built|not detected|not available|not recognized|not installed"
-    "|not initialized|not defined|not found|not exist|not be |been compiled|was compiled|was built for|cannot "
+    "|only support|not compiled|not built|not detected|not available|not recognize|not installed"
+    "|not defined|not found|not exist|not be |been compiled|was compiled|was built for|cannot "
     "|can't |could not|couldn't|unable to|failed|mismatch|is required|requires|please install|please upgrade"
     "|please update|please run|please use|too old|too new|deprecated|insufficient|denied|refused|killed"
     "|unknown error|invalid|illegal|missing|no such file|disabling pytorch|unexpected|attempted on|unscale"
-    "|purely quantized|not require grad|no kernel|on the same|were not used when|tried to allocate"
+    "|you need |detected version|purely quantized|not require grad|no kernel|on the same|not initialized"
+    "|were not used when|tried to allocate"
     "|valueerror: |importerror: |runtimeerror: |typeerror: |attributeerror: |keyerror: "
 ).split("|")
 LOOSE_WORDS = re.compile(r"\b(?:error|nan|no (?:cuda|nvidia|gpu|hip))\b", re.I)
@@ -95,14 +96,24 @@ def shape_of(text: str) -> Shape | None:
         return told
     if programs.complains(text[start:]):
         return Shape(start, "error")
-    if text[start : start + 1] > "\x7f" and (part := IN_ENGLISH.search(text)):
-        text = text[: part.end()]
-        start = part.start() + len(part[0]) - len(part[0].lstrip(" :,-"))
+    if text[start : start + 1] > "\x7f":
+        return in_english(text)
     if programs.PROGRAMS.match(text, start) or IS_CODE.match(text):
         return None
     if found := LIBRARIES.search(text):
         return of_a_library(text, start, found)
     return Shape(start, "line") if complains_loosely(text, start) else None
+
+
+def in_english(text: str) -> Shape | None:
+    """The complaint among words of another language: it ends where they go on."""
+    part = IN_ENGLISH.search(text)
+    words = part[0].strip(" :,-?.!") if part else ""
+    found = shape_of(words)
+    if not part or not found:
+        return None
+    start = text.index(words, part.start()) + found.start
+    return found._replace(start=start, message=found.message or words[found.start :])
 
 
 def of_a_library(text: str, start: int, found: re.Match[str]) -> Shape:

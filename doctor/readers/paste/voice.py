@@ -143,14 +143,13 @@ class Voice:
         found = WARNED.match(text)
         if not found:
             return 0
-        message, behind = message_from(self.lines, at, found[4] or "")
-        lines = message.split("\n")
-        code = lines.pop().strip() if len(lines) > 1 and self.lines[behind - 1].text[:2] == "  " else ""
-        if not code and behind + 1 < len(self.lines) and self.lines[behind + 1].text[:2] == "  ":
-            code = self.lines[behind + 1].text.strip() if not self.lines[behind].text.strip() else ""
+        message, behind = message_from(self.lines, at, found[4] or "", ends_too=starts_shape)
+        below = self.lines[behind : behind + 2]
+        code = next((line.text for line in below if line.text.strip()), "")
         place = frame(found[1], int(found[2]), "")
-        frames = (msgspec.structs.replace(place, code=code[:300]),)
-        self.tell(at, found[3], "\n".join(lines).strip(), "warning", frames)
+        if code[:2] == "  ":
+            place = msgspec.structs.replace(place, code=code.strip()[:300])
+        self.tell(at, found[3], message, "warning", (place,))
         return behind
 
     def exception(self, at: int, text: str) -> int:
@@ -207,6 +206,8 @@ class Voice:
         found = shape_of(text) or self.logged(at, text)
         if not found:
             return at + 1
+        if self.is_backwards:  # its frames belong to the line above them
+            self.close()
         level = BY_LEVEL.get(self.lines[at].level, found.level)
         if found.message:
             self.tell(at, found.kind, found.message, level, ())
@@ -245,7 +246,7 @@ class Voice:
         frames, kind = tuple(self.frames), self.kind
         if self.is_backwards and frames and self.found:
             self.found[-1] = self.found[-1]._replace(frames=tuple(reversed(frames)))
-        elif frames and (kind or frames[-1].code):
+        elif frames and (kind or (frames[-1].code and (not self.found or "import " in frames[-1].code))):
             self.tell(max(self.last, 0), kind, frames[-1].code, "error" if kind else "line", frames)
         self.take()
         self.is_backwards = False

@@ -25,6 +25,7 @@ from doctor.rules.script.subject import (
     PATCHED,
     Target,
     at,
+    by_words,
     confidence_of,
     in_script,
     is_patched,
@@ -154,7 +155,18 @@ def argument_not_yet(facts: Facts) -> Iterator[Hit]:
     yield from hits(facts, "not-yet", title, fix)
 
 
-@rule("script/unknown-argument", "error", needs=("script", "packages"))
+@rule(
+    "script/unknown-argument",
+    "error",
+    needs=("script", "packages"),
+    symptoms=(
+        "Some specified arguments are not used by the HfArgumentParser",
+        "Some keys are not used by the HfArgumentParser",
+        "re:The following `model_kwargs` are not used by the model",
+    ),
+    cure=by_words("Correct the name, or drop the key that this release does not know"),
+    question="Which releases are installed, and for which was the configuration written?",
+)
 def unknown_argument(facts: Facts) -> Iterator[Hit]:
     """The script gives an argument that no release of the library takes
 

@@ -12,6 +12,7 @@ from doctor.matrix.api_table import package_of
 from doctor.matrix.choices import Choice, choices_of
 from doctor.rules import Hit, rule
 from doctor.rules.script.subject import (
+    by_words,
     confidence_of,
     in_script,
     literal,
@@ -28,7 +29,13 @@ from doctor.script import Argument
     "script/wrong-value",
     "error",
     needs=("script", "packages"),
-    symptoms=("module 'torch' has no attribute 'bf16'", "is not a valid OptimizerNames"),
+    symptoms=(
+        "module 'torch' has no attribute 'bf16'",
+        "module 'torch' has no attribute 'fp16'",
+        "re:is not a valid (?:OptimizerNames|SchedulerType|IntervalStrategy|SaveStrategy|HubStrategy)",
+        "re:Invalid `torch_dtype` passed",
+    ),
+    cure=by_words("Give one of the values that the message names; of dtypes bfloat16, float16 or float32"),
 )
 def wrong_value(facts: Facts) -> Iterator[Hit]:
     """The script gives an argument a value that the installed release refuses

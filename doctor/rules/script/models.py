@@ -10,6 +10,7 @@ from doctor.matrix.api import canonical
 from doctor.rules import Hit, rule
 from doctor.rules.script.subject import (
     at,
+    by_words,
     calls_of,
     in_script,
     is_before,
@@ -104,6 +105,7 @@ def gets_adapters(script: Script, value: Value) -> bool:
     needs=("script", "packages"),
     breaks=("sft-step",),
     symptoms=("You passed a `PeftModel` instance together with a `peft_config`",),
+    cure=by_words("Give the model that has adapters without peft_config, or the plain model with it"),
 )
 def adapters_twice(facts: Facts) -> Iterator[Hit]:
     """A model that has adapters already is given to a trainer together with a peft_config
@@ -162,7 +164,12 @@ def wrapping(script: Script, model: Value) -> Iterator[Evidence]:
     "error",
     needs=("script", "packages"),
     breaks=("trainer-step",),
-    symptoms=("You cannot perform fine-tuning on purely quantized models",),
+    symptoms=(
+        "cannot perform fine-tuning on purely quantized models",
+        "re:The model you (?:want to train|are trying to fine-tune) is (?:loaded in 8-bit|quantized with)",
+    ),
+    cure=by_words("Wrap it by get_peft_model(model, LoraConfig(...)), or give peft_config to SFTTrainer"),
+    question="Is get_peft_model called before the trainer is made, or merge_and_unload?",
 )
 def quantized_model_without_adapters(facts: Facts) -> Iterator[Hit]:
     """A model in 4 or 8 bits is trained without adapters
@@ -171,6 +178,10 @@ def quantized_model_without_adapters(facts: Facts) -> Iterator[Hit]:
     purely quantized models.
 
     Fix: wrap the model by get_peft_model, or give peft_config to SFTTrainer.
+
+    Verify: model.print_trainable_parameters() shows some, and isinstance(model, PeftModel) holds.
+
+    Tried in vain: reinstalling bitsandbytes or transformers; merge_and_unload before training.
     """
     script, versions = facts.script, versions_of(facts)
     assert script
@@ -204,7 +215,13 @@ def loads(script: Script, model: Value) -> Iterator[Place]:
     "script/quantized-model-moved",
     "error",
     needs=("script", "packages"),
-    symptoms=("is not supported for `4-bit` or `8-bit` bitsandbytes models",),
+    symptoms=(
+        r"re:is not supported for \W?(?:4-bit|8-bit|quantized|HQQ)",
+        "You cannot cast a bitsandbytes model in a new `dtype`",
+        "move a 8-bit model across devices using to()",
+    ),
+    cure=by_words('Leave the call out: device_map={"": 0} when loading says where, torch_dtype the type'),
+    question="Who calls .to(), .cuda(), .half() or .float() on the model: the script or a library?",
 )
 def quantized_model_moved(facts: Facts) -> Iterator[Hit]:
     """A quantised model is moved or cast
@@ -256,7 +273,11 @@ def is_refused(method: str, call: Call, bits: str, versions: Mapping[str, str]) 
     "script/quantization-config-conflict",
     "error",
     needs=("script", "packages"),
-    symptoms=("You can't pass `load_in_4bit`or `load_in_8bit` as a kwarg",),
+    symptoms=(
+        "re:You can.t pass `load_in_4bit` ?or `load_in_8bit` as a kwarg",
+        "load_in_4bit and load_in_8bit are both True",
+    ),
+    cure=by_words("Leave load_in_4bit and load_in_8bit out beside quantization_config"),
 )
 def quantization_config_conflict(facts: Facts) -> Iterator[Hit]:
     """A model is loaded with quantization_config and with load_in_4bit or load_in_8bit

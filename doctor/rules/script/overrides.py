@@ -8,7 +8,7 @@ from doctor.facts import Facts
 from doctor.findings import Evidence
 from doctor.matrix.api import bases
 from doctor.rules import Hit, rule
-from doctor.rules.script.subject import at, in_script, is_from, library_type, release, versions_of
+from doctor.rules.script.subject import at, by_words, in_script, is_from, library_type, release, versions_of
 from doctor.script import LOCAL
 
 # Methods of transformers.Trainer: the argument that its loop began to give them, in which release, and how
@@ -28,7 +28,12 @@ BY_POSITION = {"training_step", "log", "_get_train_sampler"}
     "error",
     needs=("script", "packages"),
     breaks=("trainer-step", "sft-step"),
-    symptoms=("compute_loss() got an unexpected keyword argument 'num_items_in_batch'",),
+    symptoms=(
+        "compute_loss() got an unexpected keyword argument 'num_items_in_batch'",
+        r"re:\b(?:training_step|compute_loss|log|_get_train_sampler)\(\) takes (?:from )?\d(?: to \d)?"
+        " positional arguments? but",
+    ),
+    cure=by_words("Add num_items_in_batch=None, or **kwargs, to the method that overrides Trainer's"),
 )
 def override_lacks_argument(facts: Facts) -> Iterator[Hit]:
     """A method of Trainer is overridden without an argument that Trainer gives it

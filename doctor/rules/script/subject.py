@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from doctor.facts import Facts
@@ -114,6 +114,11 @@ def seen(one: Argument, wanted: str, script: Script, subject: str) -> Evidence:
 def in_script(title: str) -> Fix:
     """A change of the script's text."""
     return Fix(title, scope="script")
+
+
+def by_words(*titles: str) -> Callable[[Facts], tuple[Fix, ...]]:
+    """The changes to make where only words tell of the fault and no script is there to point into."""
+    return lambda facts: tuple(map(in_script, titles))
 
 
 def lines(script: Script, places: Iterable[Place]) -> str:

@@ -11,6 +11,7 @@ from doctor.rules import Hit, rule
 from doctor.rules.script.models import PREPARES, call_of, is_wrapped, model_of
 from doctor.rules.script.subject import (
     at,
+    by_words,
     calls_of,
     in_script,
     is_before,
@@ -44,7 +45,11 @@ OWN_CONFIG = {
     "script/plain-training-arguments",
     "error",
     needs=("script", "packages"),
-    symptoms=("'TrainingArguments' object has no attribute 'model_init_kwargs'",),
+    symptoms=(
+        r"re:'(?:Seq2Seq)?TrainingArguments' object has no attribute '(?:model_init_kwargs|padding_value|beta"
+        r"|loss_type|max_length|max_prompt_length|dataset_num_proc|max_seq_length|packing|dataset_text_field)'",
+    ),
+    cure=by_words("Make the trainer's own configuration: SFTConfig, DPOConfig, KTOConfig"),
 )
 def plain_training_arguments(facts: Facts) -> Iterator[Hit]:
     """A trainer of trl is given TrainingArguments, and reads settings that only its own configuration has
@@ -96,6 +101,11 @@ def is_plain(script: Script, given: Argument) -> Confidence | None:
     needs=("script", "packages"),
     breaks=("trainer-step",),
     symptoms=("element 0 of tensors does not require grad", "None of the inputs have requires_grad=True"),
+    cure=by_words(
+        "Call model.enable_input_require_grads() before get_peft_model",
+        'Or give gradient_checkpointing_kwargs={"use_reentrant": False}',
+    ),
+    question="Is gradient checkpointing on, and what does model.print_trainable_parameters() print?",
 )
 def inputs_do_not_require_grad(facts: Facts) -> Iterator[Hit]:
     """Gradient checkpointing runs over frozen inputs
@@ -105,6 +115,10 @@ def inputs_do_not_require_grad(facts: Facts) -> Iterator[Hit]:
 
     Fix: call model.enable_input_require_grads() before get_peft_model, or give
     gradient_checkpointing_kwargs={"use_reentrant": False}.
+
+    Verify: the first step's grad_norm is neither 0 nor missing.
+
+    Tried in vain: loss.requires_grad_(True), which hides that nothing is trained; reinstalling peft.
     """
     script, versions = facts.script, versions_of(facts)
     assert script

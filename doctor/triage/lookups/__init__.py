@@ -13,6 +13,7 @@ from doctor.triage.lookups.architectures import unknown_model_type
 from doctor.triage.lookups.arguments import wrong_call
 from doctor.triage.lookups.attributes import missing_attribute
 from doctor.triage.lookups.bounds import wrong_version
+from doctor.triage.lookups.imports import not_whole, of_an_import
 from doctor.triage.lookups.installers import of_an_installer
 from doctor.triage.lookups.messages import (
     ImportLine,
@@ -29,7 +30,7 @@ from doctor.triage.lookups.names import import_line, missing_module, missing_nam
 
 def look_up(complaint: Complaint, case: Case) -> tuple[Suspicion, ...]:
     """What the tables say of a complaint, the likeliest first; () where nothing is known."""
-    if told := of_an_installer(complaint, case):
+    if told := of_an_installer(complaint, case) or of_an_import(complaint, case):
         return told
     shape = shape_of(complaint)
     if isinstance(shape, ImportLine):
@@ -37,7 +38,7 @@ def look_up(complaint: Complaint, case: Case) -> tuple[Suspicion, ...]:
     if isinstance(shape, MissingName):
         return missing_name(shape, complaint, case)
     if isinstance(shape, MissingModule):
-        return missing_module(shape, complaint, case)
+        return missing_module(shape, complaint, case) or not_whole(shape, complaint, case)
     if isinstance(shape, MissingAttribute):
         return missing_attribute(shape, complaint, case)
     if isinstance(shape, WrongCall):

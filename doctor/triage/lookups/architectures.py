@@ -48,7 +48,8 @@ def unknown_model_type(shape: UnknownModelType, complaint: Complaint, case: Case
     if fate.kind == "there":
         sure = telling.is_from_a_tool("transformers", case) and not bare
         label = f"the {'tokenizer' if shape.kind == 'tokenizer class' else 'model type'} {shape.name}"
-        told_so = not bare or persists(case)
+        asked_for = any(frame.module.startswith("transformers.models.auto") for frame in complaint.frames)
+        told_so = not bare or asked_for or persists(case)
         return (telling.stale(label, "transformers", complaint, case, "knows", sure),) if told_so else ()
     return (told(fate, shape, complaint, case),)
 

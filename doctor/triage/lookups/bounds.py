@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
 from packaging.specifiers import SpecifierSet
 
 from doctor.cures import install, uninstall
-from doctor.findings import Confidence, Evidence, Fix
+from doctor.findings import Evidence, Fix
 from doctor.matrix.releases import releases_of
 from doctor.paste import Complaint
+from doctor.stack import STACK
 from doctor.triage.case import Case, Suspicion
 from doctor.triage.lookups import telling
 from doctor.triage.lookups.asking import asker_of, persists
@@ -25,30 +27,26 @@ def wrong_version(shape: WrongVersion, complaint: Complaint, case: Case) -> tupl
     if bounds is None or not shape.bounds:
         return ()
     have = case.version(shape.package)
-    is_told = bool(shape.asker or shape.found)
-    if not is_told and (
-        shape.package == "torch" or complaint.level != "error" or not releases_of(shape.package)
-    ):
-        # Such lines ask for a device as well, or only say what would be needed for more.
-        return (
-            ()
-            if not have or satisfies(have, bounds)
-            else (refused(shape, bounds, have, "", complaint, case),)
-        )
+    fits = have is not None and satisfies(have, bounds)
+    if is_only_advice(shape, complaint):
+        return (refused(shape, bounds, have, "", complaint, case),) if have and not fits else ()
     asker = shape.asker or asker_of(complaint, case).who
-    if have and satisfies(have, bounds) and not (shape.found and same(have, shape.found)):
-        sure = telling.is_from_a_tool(shape.package, case) and shape.found == ""
+    if have and fits and not same(have, shape.found):
+        sure = telling.is_from_a_tool(shape.package, case) and not shape.found
         return (telling.stale(shape.bounds, shape.package, complaint, case, "is within", sure),)
     if asker_moved_on(shape, asker, case):
-        return (
-            telling.stale(
-                f"{shape.package}{shape.bounds}", asker, complaint, case, "does not ask for", False
-            ),
-        )
-    found = shape.found or have or ""
-    if found:
+        wanted = f"{shape.package}{shape.bounds}"
+        return (telling.stale(wanted, asker, complaint, case, "does not ask for", False),)
+    if found := shape.found or have:
         return (refused(shape, bounds, found, asker, complaint, case),)
     return undecided(shape, bounds, asker, complaint, case)
+
+
+def is_only_advice(shape: WrongVersion, complaint: Complaint) -> bool:
+    """A line that asks for a device as well, or only says what would be needed for more."""
+    if shape.asker or shape.found:
+        return False
+    return shape.package == "torch" or complaint.level != "error" or not releases_of(shape.package)
 
 
 def undecided(
@@ -76,8 +74,6 @@ def undecided(
 
 def possible(suspicion: Suspicion) -> Suspicion:
     """The same, as one of several."""
-    import msgspec
-
     return suspicion._replace(finding=msgspec.structs.replace(suspicion.finding, confidence="possible"))
 
 
@@ -88,21 +84,15 @@ def refused(
     behind = is_behind(found, bounds)
     wanted = f"{shape.package}{shape.bounds}"
     by = f" {case.version(asker)}" if asker and case.version(asker) else ""
-    who = (
-        f"{asker}{by} asks for"
-        if asker in ("transformers", "peft", "trl", "accelerate")
-        else "the code asks for"
-    )
+    who = f"{asker}{by} asks for" if asker in STACK else "the code asks for"
     is_found = f"{shape.package} {found}" if found else f"The installed {shape.package}"
-    sure: Confidence = (
-        "confirmed" if shape.found or (found and telling.is_from_a_tool(shape.package, case)) else "likely"
-    )
+    is_sure = shape.found or (found and telling.is_from_a_tool(shape.package, case))
     evidence = [telling.seen(complaint), Evidence(shape.package, found or "version not told", str(bounds))]
     if asker and case.version(asker):
         evidence.append(telling.stated(asker, "", case))
     told = telling.finding(
         of_version(asker, shape.package, behind),
-        sure,
+        "confirmed" if is_sure else "likely",
         f"{is_found} is too {'old' if behind else 'new'}: {who} {shape.bounds}",
         evidence,
         cures(shape, wanted, case),

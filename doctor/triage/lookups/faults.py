@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Literal
 
-from doctor.matrix.computed import Kind, id_by_direction, is_too_old, sweeps
+from doctor.matrix.computed import id_by_direction, is_too_old, sweeps
 from doctor.matrix.rows import load_rows
 from doctor.stack import STACK
 from doctor.triage.lookups.asking import REMOTE, UNKNOWN, USER
@@ -36,11 +36,8 @@ def fault(asker: str, provider: str, behind: bool, what: Literal["name", "argume
         return id_by_direction(asker, provider, behind, "name")
     if behind:
         return f"{provider}/too-old"
-    return (
-        f"{asker}/too-old"
-        if asker in STACK and provider not in OWN_REMOVALS[what]
-        else removed(provider, what)
-    )
+    is_its_own = asker in STACK and provider not in OWN_REMOVALS[what]
+    return f"{asker}/too-old" if is_its_own else removed(provider, what)
 
 
 def torch_too_old(asker: str) -> str:
@@ -84,11 +81,10 @@ def of_version(asker: str, provider: str, behind: bool) -> str:
 @cache
 def version_ids() -> frozenset[str]:
     """Ids of packages that are too old or too new for another."""
-    kinds: tuple[Kind, ...] = ("version",)
     computed = {
         id_by_direction(clash.consumer, clash.provider, is_too_old(clash), clash.kind)
         for sweep in sweeps()
         for clash in sweep.clashes
-        if clash.kind in kinds
+        if clash.kind == "version"
     }
     return frozenset(computed | {row.id for row in load_rows() if row.id.endswith(("/too-old", "/too-new"))})

@@ -37,24 +37,26 @@ def judge(wanted: Wanted, asker: Asker, complaint: Complaint, case: Case) -> tup
     """The suspicions of one complaint: one where the versions decide, else one for each direction."""
     if contradiction := contradicted(wanted, asker, complaint, case):
         return (contradiction,)
-    version = case.version(wanted.provider)
-    if version is None:
-        fates = remaining(
-            possible_fates(wanted.has, wanted.provider, case, not wanted.clashes), wanted, asker, case
-        )
-    else:
-        fates = (fate_at(wanted.has, wanted.provider, version),)
-    told = [
-        one
-        for fate in fates
-        if fate.kind in ("gone", "not-yet")
-        for one in told_of(fate, wanted, asker, complaint, case, len(fates) == 1)
-    ]
+    fates = fates_of(wanted, asker, case)
+    missing = [fate for fate in fates if fate.kind in ("gone", "not-yet")]
+    told = [told_of(fate, wanted, asker, complaint, case, len(fates) == 1) for fate in missing]
     if len(told) > 1:
-        packages = (wanted.provider, *(who for who in askers(wanted, asker, fates, case)))
+        packages = (wanted.provider, *askers(wanted, asker, fates, case))
         question = telling.which_versions(packages, [one.finding.id for one in told], case)
         told = [one._replace(question=question) for one in told]
     return tuple(told)
+
+
+def fates_of(wanted: Wanted, asker: Asker, case: Case) -> tuple[Fate, ...]:
+    """What became of it in the stated release, or may have where none is stated."""
+    version = case.version(wanted.provider)
+    if version is not None:
+        return (fate_at(wanted.has, wanted.provider, version),)
+    fates = possible_fates(wanted.has, wanted.provider, case, by_people=not wanted.clashes)
+    if len(fates) < 2 or not wanted.clashes or asker.who in (USER, REMOTE):
+        return fates
+    # A release that asks for it clashes on one side of the bounds alone.
+    return tuple(fate for fate in fates if best(fate, wanted, asker, case)) or fates
 
 
 def contradicted(wanted: Wanted, asker: Asker, complaint: Complaint, case: Case) -> Suspicion | None:
@@ -79,14 +81,6 @@ def contradicted(wanted: Wanted, asker: Asker, complaint: Complaint, case: Case)
     return None
 
 
-def remaining(fates: tuple[Fate, ...], wanted: Wanted, asker: Asker, case: Case) -> tuple[Fate, ...]:
-    """The fates that the version of who asks leaves."""
-    if len(fates) < 2 or not wanted.clashes or asker.who in (USER, REMOTE):
-        return fates
-    left = tuple(fate for fate in fates if best(fate, wanted, asker, case))
-    return left or fates
-
-
 def best(fate: Fate, wanted: Wanted, asker: Asker, case: Case) -> Candidate | None:
     """The clash that a fate is most likely of; None where nothing points at one."""
     if asker.who in (USER, REMOTE):
@@ -109,7 +103,7 @@ def askers(wanted: Wanted, asker: Asker, fates: tuple[Fate, ...], case: Case) ->
 
 def told_of(
     fate: Fate, wanted: Wanted, asker: Asker, complaint: Complaint, case: Case, alone: bool
-) -> Iterator[Suspicion]:
+) -> Suspicion:
     """One fate as a suspicion."""
     found = best(fate, wanted, asker, case)
     who = found.clash.consumer if found else asker.who
@@ -127,7 +121,7 @@ def told_of(
         why=why(fate, wanted),
         breaks=found.clash.breaks if found else telling.IMPORTS.get(wanted.provider, ()),
     )
-    yield Suspicion(told, complaint.line)
+    return Suspicion(told, complaint.line)
 
 
 def confidence(provider: str, alone: bool, case: Case) -> Confidence:

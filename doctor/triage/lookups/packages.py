@@ -42,7 +42,7 @@ def shadowed(shape: MissingName, complaint: Complaint) -> tuple[Suspicion, ...]:
 
 
 def hides(shape: MissingName, complaint: Complaint) -> tuple[Suspicion, ...]:
-    """A folder of the user's in place of the package, where the message tells its path; the package has the name."""
+    """A folder of the user's in place of the package, where the message tells its path."""
     top = shape.module.partition(".")[0]
     place = PLACE.search(in_one_line(complaint))
     path = place["path"].replace("\\", "/") if place else ""

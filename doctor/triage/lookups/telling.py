@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 
 from doctor.cures import install, reinstall, torch_from
@@ -23,9 +24,9 @@ IMPORTS: dict[str, tuple[Stage, ...]] = {
     "bitsandbytes": ("import-bitsandbytes", "load-4bit", "qlora-step"),
     "torch": ("import-transformers", "import-peft", "trainer-step", "sft-step"),
 }
-STALE_WHY = """What raised the error is not what is stated as installed: the process runs in another
-environment, a notebook's kernel was not restarted after
-an upgrade, or files of two releases lie in one folder."""
+STALE_WHY = """
+What raised the error is not what is stated as installed: the process runs in another environment, the kernel
+of a notebook was not restarted after an upgrade, or files of two releases lie in one folder."""
 
 
 def seen(complaint: Complaint) -> Evidence:
@@ -96,8 +97,6 @@ def go_back(package: str, since: str, case: Case) -> Fix:
 
 def cures_of(clash: Clash, case: Case) -> tuple[Fix, ...]:
     """The ways out of a computed clash."""
-    import datetime
-
     return cures_of_row(row_of(clash, 0, datetime.date.min), case.facts)
 
 

@@ -8,6 +8,7 @@ from doctor.triage.case import Case
 from doctor.triage.suspects import Ambiguous, Suspect
 from doctor.triage.suspects.telling import (
     Test,
+    all_of,
     always,
     any_of,
     certainly,
@@ -62,6 +63,7 @@ TORCH = says(
     "libc10_cuda",
     r"re:\n *import torch\n[^\n]{0,300}\n?(?:ImportError|OSError): lib",
 )
+OVERRIDE = re.compile(r"BNB_CUDA_VERSION[\"']?\]?\s{0,3}=")
 ASK = "Which module is imported in the last frames above this line, and for which CUDA is torch built?"
 PRINT = ("python", "-c", "import torch; print(torch.__version__, torch.version.cuda)")
 
@@ -75,11 +77,23 @@ def wants_other_major(case: Case) -> bool | None:
     return torch.partition(".")[0] != found[1]
 
 
+def is_overridden(case: Case) -> bool | None:
+    """Is BNB_CUDA_VERSION set, or the name that was built with it a doubled one?"""
+    doubled = case.says(r"re:libbitsandbytes_cuda\d{2,3}_nocublaslt\d{2,3}")
+    value = case.variable("BNB_CUDA_VERSION")
+    return bool(value) or doubled or OVERRIDE.search(case.text) is not None
+
+
 def lost(message: str, *likeliest: Suspect) -> Ambiguous:
     """A library of CUDA that the loader does not find: who asks for it is at fault, or torch lacks it."""
     return Ambiguous(
         message,
         (
+            Suspect(
+                "bitsandbytes/override-variable-wrong",
+                certainly(all_of(BITSANDBYTES, is_overridden, wants_other_major)),
+                "BNB_CUDA_VERSION selects a library for another CUDA than torch's",
+            ),
             Suspect(
                 "bitsandbytes/cuda-libraries-not-found", certainly(BITSANDBYTES), "bitsandbytes asks for it"
             ),
@@ -197,6 +211,7 @@ LINKING = (
     Ambiguous(
         one_of(
             r"undefined\s{1,4}symbol:? ?(?:cublasLt|cublas|cusparse|cudnn)\w{1,60}",
+            r"undefined\s{1,4}symbol:? ?_{0,2}cuda\w{1,60},? version libcudart",
             r"symbol cu\w{3,60},? version libcu\w{2,30}\.so[.\d]{0,8} not defined in file",
         ),
         (

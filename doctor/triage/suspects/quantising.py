@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from doctor.triage.case import Case
 from doctor.triage.suspects import HARMLESS, Ambiguous, Suspect
+from doctor.triage.suspects.linking import is_overridden
 from doctor.triage.suspects.telling import (
     Test,
     all_of,
@@ -30,7 +29,6 @@ from doctor.versions import comparable
 NATIVE_CALL = (
     r"c(?:get|adam|lion|quantize|dequantize|gemm|percentile|extract|int8|igemm|transform|optimizer)_?\w"
 )
-OVERRIDE = re.compile(r"BNB_CUDA_VERSION[\"']?\]?\s{0,3}=")
 FIRST_FOR_WINDOWS = "0.43.0"
 NO_LIBRARY = says(
     "Required library version not found: libbitsandbytes",
@@ -67,13 +65,6 @@ def is_older_than(first: str) -> Test:
         return have < bound if have and bound else None
 
     return holds
-
-
-def is_overridden(case: Case) -> bool | None:
-    """Is BNB_CUDA_VERSION set, or the name that was built with it a doubled one?"""
-    doubled = case.says(r"re:libbitsandbytes_cuda\d{2,3}_nocublaslt\d{2,3}")
-    value = case.variable("BNB_CUDA_VERSION")
-    return bool(value) or doubled or OVERRIDE.search(case.text) is not None
 
 
 def was_replaced(case: Case) -> bool | None:

@@ -49,6 +49,11 @@ SEVERAL = says(
 )
 
 
+def has_several(case: Case) -> bool | None:
+    """Do several GPUs share the work?"""
+    return len(case.facts.gpus or ()) > 1 or SEVERAL(case)
+
+
 def lacks_torch_code(case: Case) -> bool | None:
     """Has torch's build no code for the GPU: by the list it prints, or by the tables?"""
     torch, capabilities = case.facts.torch, capabilities_of(case)
@@ -152,7 +157,7 @@ RUNNING = (
             ),
             Suspect(
                 "gpu/peer-to-peer-unsupported",
-                certainly(all_of(P2P_GPUS, SEVERAL, says("P2P", "single GPU", "one GPU"))),
+                certainly(all_of(P2P_GPUS, has_several, says("P2P", "single GPU", "one GPU"))),
                 "several consumer GPUs share the work, and one alone does it",
             ),
             Suspect("script/token-id-out-of-range", always),
@@ -181,7 +186,7 @@ RUNNING = (
             r"does not support bf(?:loat)?16",
             r"bf16 mixed precision requires",
             r"Bfloat16 is only supported on GPUs",
-            r"not implemented for 'BFloat16'",
+            r"(?<!unscale_cuda). not implemented for 'BFloat16'",
             r"[Ff]eature '[^'\n]{0,40}bf16[^'\n]{0,20}' requires \.target sm_80",
             r"CUBLAS_STATUS_NOT_SUPPORTED[^\n]{0,400}16BF",
             r"setup doesn't support bf16",

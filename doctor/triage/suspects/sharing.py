@@ -51,8 +51,6 @@ SHARING = (
     Ambiguous(
         one_of(
             r"(?:CUDA|HIP) out of memory",
-            r"CUDA error: out of memory",
-            r"CUDA_ERROR_OUT_OF_MEMORY",
             r"OutOfMemoryError",
             r"Tried to allocate \d[\d.]{0,8} [KMG]iB",
         ),
@@ -83,6 +81,17 @@ SHARING = (
             Suspect("driver/device-nodes-not-usable", untold),
         ),
         "Does nvidia-smi work in this place?",
+        ("nvidia-smi",),
+    ),
+    # Of CUDA itself and not of torch's allocator: mostly at the start, when the memory is gone already.
+    Ambiguous(
+        r"re:CUDA error: out of memory|CUDA_ERROR_OUT_OF_MEMORY",
+        (
+            Suspect("gpu/held-by-other-process", certainly(others_hold_memory), "most of the memory is gone"),
+            Suspect("gpu/held-by-other-process", untold),
+            Suspect("workload/does-not-fit", untold),
+        ),
+        "How much memory is used before the script starts, and by whom?",
         ("nvidia-smi",),
     ),
     Ambiguous(

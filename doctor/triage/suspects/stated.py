@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from doctor.matrix.releases import release
 from doctor.triage.case import Case
 from doctor.triage.suspects import Suspect
-from doctor.triage.suspects.telling import Test, any_of, certainly, opposite, says, untold
+from doctor.triage.suspects.telling import Test, any_of, by_rule, certainly, opposite, says, untold
 from doctor.versions import comparable
 
 STALE = "python/stale-or-other-environment"
@@ -90,6 +90,11 @@ def missing_or_mixed(package: str) -> tuple[Suspect, ...]:
     """A package that is asked for: absent, or there and not seen by what runs."""
     return (
         Suspect(f"{package}/missing", certainly(is_absent(package)), f"{package} is not installed"),
+        Suspect(
+            f"{package}/too-old",
+            certainly(by_rule(f"{package}/too-old")),
+            f"{package} is older than others accept, who then call it absent",
+        ),
         Suspect(STALE, certainly(has(package)), f"a release of {package} is told as installed"),
         Suspect(STALE, certainly(any_of(SAYS_INSTALLED, SAYS_RESTART)), "it is said to be installed"),
         Suspect(f"{package}/missing", untold),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from doctor.diagnosis import known_rules
+from doctor.diagnosis import judge, known_rules
 from doctor.matrix.devices import described
 from doctor.matrix.gpu_code import JETSON
 from doctor.matrix.gpus import gpu_named, has_feature, is_data_center
@@ -62,11 +62,6 @@ def says(*symptoms: str) -> Test:
     return lambda case: any(map(case.says, symptoms)) or None
 
 
-def shows_only(*symptoms: str) -> Test:
-    """Does the text show one of these? It would if it were so."""
-    return lambda case: any(map(case.says, symptoms))
-
-
 def mentions(*words: str) -> Test:
     """Does the text have one of these words of their own?"""
     return lambda case: any(map(case.mentions, words)) or None
@@ -116,9 +111,8 @@ def by_rule(id: str) -> Test:
     """Do the facts alone show the fault, by its own rule? That they do not excludes nothing."""
 
     def holds(case: Case) -> bool | None:
-        asked = [rule for rule in known_rules() if rule.id == id]
-        able = [rule for rule in asked if all(getattr(case.facts, need) is not None for need in rule.needs)]
-        return any(True for rule in able for _ in rule.judge(case.facts)) or None
+        found, _ = judge(case.facts, [rule for rule in known_rules() if rule.id == id])
+        return any(finding.id == id for finding in found) or None
 
     return holds
 

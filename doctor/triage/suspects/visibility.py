@@ -34,7 +34,7 @@ NO_DRIVER = says(
     "command not found: nvidia-smi",
 )
 NOT_PASSED_IN = says("The NVIDIA Driver was not detected", "could not select device driver")
-IS = r"(?: is| returns?| returned| gives| shows| =|:|\s{0,2}#|\s{0,3}>>>|为|返回|是|\s)?"
+IS = r"(?: is| ?[-=]>| returns?| returned| gives| shows| =|:|\s{0,2}#|\s{0,3}>>>|为|返回|是|\s)?"
 ASK = "Does torch have CUDA in it, which devices may it see, and does a driver answer?"
 PRINT = (
     "python",
