@@ -80,7 +80,8 @@ _ARGUMENT = rf"""
 | (?i:token){_ASSIGNED}(?=[\w-]{{20}})(?=[\w-]{{0,40}}[A-Za-z])(?=[\w-]{{0,40}}\d) ) {_VALUE}+
 """
 _NETRC = r"""
-( (?m:^)[ \t]{0,8}password[ \t]{1,4}(?=\S{6,200}$) | (?<!\w)login[ \t]{1,4}\S{1,64}[ \t]{1,4}password[ \t]{1,4}
+( (?m:^)[ \t]{0,8}password[ \t]{1,4}(?=\S{6,200}$)
+| (?<!\w)login[ \t]{1,4}\S{1,64}[ \t]{1,4}password[ \t]{1,4}
 | (?<!\w)password[ \t]{1,4}(?=[\w.-]{8})(?=[\w.-]{0,40}\d)(?=[\w.-]{0,40}[A-Za-z]) ) \S+
 """
 _EMAIL = r"(?<![\w.+-])(?!git@)[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,}(?!\.?[\w-])"
@@ -117,7 +118,7 @@ HOSTS: tuple[re.Pattern[str], ...] = tuple(
     re.compile(form)
     for form in (
         rf"(?<!\w){_STAMP} (?P<host>{_HOST})(?= [\w@./-]{{1,80}}(?:\[\d{{1,9}}\])?:)",
-        rf"\b(?:Linux|Darwin) (?P<host>{_HOST})(?= \d{{1,2}}(?:\.\d{{1,4}}){{2}}[\w.+-]{{0,60}} (?:#|Darwin))",
+        rf"\b(?:Linux|Darwin) (?P<host>{_HOST})(?= \d{{1,2}}(?:\.\d{{1,4}}){{2}}[\w.+-]{{0,60}} [#D])",
         rf"\b(?:srun|slurmstepd|salloc|sbatch|prterun|mpirun): (?:error: )?(?P<host>{_ODD_HOST})(?=: )",
         rf"(?i:\b(?:host ?name|(?:slurm|pbs)_?\w{{0,20}}node\w{{0,8}}|computername|master_addr)){_LABEL}"
         rf"(?P<host>{_HOST})",
@@ -168,8 +169,8 @@ BEFORE_VERSION = re.compile(
 )
 BEFORE_ADDRESS = re.compile(
     r"(?://|@|\b(?:ip|ipv4|inet|hosts?|addr(?:ess)?(?:es)?|servers?|master|nodes?|workers?"
-    r"|connect(?:ing|ed|ion)?(?: to)?|ping|ssh|bind|listening on|client|peer|endpoint|master_addr|rank \d{1,4}|gateway|dns|proxy)"
-    r"[\s:=(\[\"'`]{0,6})$",
+    r"|connect(?:ing|ed|ion)?(?: to)?|ping|ssh|bind|listening on|client|peer"
+    r"|endpoint|master_addr|rank \d{1,4}|gateway|dns|proxy)[\s:=(\[\"'`]{0,6})$",
     re.I,
 )
 _HEX = "[0-9A-Fa-f]"
@@ -185,7 +186,8 @@ ADDRESSES: tuple[Form, ...] = (
     ),
     Form(
         re.compile(
-            rf"(?<![\w:-])(?:{_HEX}{{2}}:{_HEX}{{2}}(?::{_HEX}{{2}}){{4}}|{_HEX}{{2}}(?:-{_HEX}{{2}}){{5}})(?![\w:-])"
+            rf"(?<![\w:-])(?:{_HEX}{{2}}:{_HEX}{{2}}(?::{_HEX}{{2}}){{4}}|{_HEX}{{2}}(?:-{_HEX}{{2}}){{5}})"
+            r"(?![\w:-])"
         ),
         "<address>",
     ),

@@ -21,7 +21,7 @@ NO_BF16 = (
     "does not support bfloat16",
     "Bfloat16 is only supported on GPUs with compute capability",
     "BFloat16 is not supported on MPS",
-    r"re:[Ff]eature '[^'\n]{0,40}bf16[^'\n]{0,20}' requires \.target sm_80",
+    r"re:(?i:feature '[^'\n]{0,40}bf16[^'\n]{0,20}' ?requires ?\.?target sm_80)",
 )
 NO_FLASH = (
     "FlashAttention only supports Ampere GPUs or newer",

@@ -33,6 +33,7 @@ def wanted_of(facts: Facts) -> Wanted | None:
     symptoms=(
         "ResolutionImpossible",
         "these package versions have conflicting dependencies",
+        "The conflict is caused by:",
         "No solution found when resolving dependencies",
         "requirements are unsatisfiable",
         r"re:Could not find a version that satisfies the requirement [^\n]{1,200}\(from versions: \d",

@@ -69,7 +69,9 @@ def toolkit_mismatch(facts: Facts) -> Iterator[Hit]:
     symptoms=(
         "CUDA_HOME environment variable is not set",
         "CUDA_HOME does not exist",
-        "nvcc was not found.",
+        "nvcc was not found",
+        "nvcc not found",
+        "raise_if_cuda_home_none",
         r"re:\bnvcc: (?:command )?not found",
         r"re:No such file or directory: '[^'\n]{0,120}nvcc'",
         "cannot find -lcurand",

@@ -152,6 +152,7 @@ def mkl_mismatch(facts: Facts) -> Iterator[Hit]:
     breaks=IMPORT,
     symptoms=(
         r"re:WinError (?:126|127|1114)\].{0,120}\n?.{0,200}\\torch\\lib\\",
+        r're:Error loading "[^"\n]{0,200}\\torch\\lib\\',
         "Microsoft Visual C++ Redistributable is not installed",
     ),
     cure=vc_runtime,

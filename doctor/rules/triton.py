@@ -29,6 +29,8 @@ def compiles_here(facts: Facts) -> bool:
     symptoms=(
         "fatal error: Python.h: No such file or directory",
         "fatal error: 'Python.h' file not found",
+        r"re:(?:Python|pyconfig)\.h(?::\d{1,5})?[^\n]{0,40}not found",
+        "Failed to find Python libs",
         "Failed to find C compiler. Please specify via CC",
         "No working C++ compiler found in torch._inductor",
         r"re:\b(?:gcc|g\+\+)'?:? (?:failed: No such file|command not found)",

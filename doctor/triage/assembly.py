@@ -163,9 +163,7 @@ def packages_of(told: Told) -> Packages | None:
     if not installed and not absent:
         return None
     duplicates = tuple(duplicates_of(told))
-    return Packages(
-        installed=installed, duplicates=duplicates, is_partial=True, absent=tuple(sorted(absent))
-    )
+    return Packages(installed=installed, duplicates=duplicates, is_partial=True, absent=tuple(sorted(absent)))
 
 
 def duplicates_of(told: Told) -> Iterator[Duplicate]:

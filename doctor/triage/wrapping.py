@@ -13,7 +13,9 @@ from typing import NamedTuple
 SHORTEST = 60  # characters; no line is broken before
 LONGEST = 4_000  # characters of one line that is put together
 # The next thing begins here: a frame, another error, a heading, a row.
-BEGINS = re.compile(r"\s*(?:File \"|Traceback \(|[\w.]{1,60}(?:Error|Exception|Warning): |#|\||[-*] |>>> |\$ )")
+BEGINS = re.compile(
+    r"\s*(?:File \"|Traceback \(|[\w.]{1,60}(?:Error|Exception|Warning): |#|\||[-*] |>>> |\$ )"
+)
 
 
 class Rejoined(NamedTuple):

@@ -36,6 +36,10 @@ from doctor.matrix.platform import table
         ("Jetson AGX Orin 64GB Developer Kit", "Jetson AGX Orin", "8.7", 64),
         ("Orin", "Jetson Orin", "8.7", 4),
         ("NVIDIA GB10", "GB10", "12.1", 128),
+        ("Orin (nvgpu)", "Jetson Orin", "8.7", 4),
+        ("RTX 5090 (32 GB each)", "RTX 5090", "12.0", 32),
+        ("A100s", "A100", "8.0", 40),
+        ("RTX4090D", "RTX 4090 D", "8.9", 24),
     ],
 )
 def test_a_gpu_is_found_by_its_name(text: str, name: str, capability: str, memory_gib: int) -> None:

@@ -106,6 +106,13 @@ def test_a_package_is_missing_only_where_that_is_said() -> None:
     assert "peft/missing" in {one.id for one in stated.findings}
 
 
+def test_a_requirement_is_unmet_where_its_package_is_said_to_be_absent() -> None:
+    environment = (said("package", "0.14.0", "peft"), said("python", "3.10"), said("os", "linux"))
+    unmet = "python/requirement-unsatisfied"
+    assert unmet not in {one.id for one in report(facts(*environment)).findings}
+    assert unmet in {one.id for one in report(facts(*environment, said("absent", "", "psutil"))).findings}
+
+
 def test_what_a_release_declares_is_known_of_it() -> None:
     found = facts(said("package", "0.14.0", "peft"))
     assert found.packages is not None and found.packages.is_partial

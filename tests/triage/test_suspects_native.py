@@ -273,6 +273,12 @@ DECIDED: list[tuple[str, Facts, str]] = [
     (ASSERTED, Facts(), "script/token-id-out-of-range"),
     (ASSERTED, XIDS, "gpu/hardware-fault"),
     (f"2x RTX 4090, a single GPU works\n{ASSERTED}", Facts(), "gpu/peer-to-peer-unsupported"),
+    (
+        f"RTX 4090, a single GPU works\n{ASSERTED}",
+        gpus("RTX 4090", "RTX 4090"),
+        "gpu/peer-to-peer-unsupported",
+    ),
+    ("RuntimeError: CUDA error: out of memory", Facts(), "gpu/held-by-other-process"),
     (f"RTX 4090\n{ASSERTED}", Facts(), "script/token-id-out-of-range"),
     (LAUNCH, XIDS, "gpu/hardware-fault"),
     (f"It fails after suspend.\n{LAUNCH}", Facts(), "driver/uvm-broken"),
@@ -298,6 +304,11 @@ DECIDED: list[tuple[str, Facts, str]] = [
     (NCCL_CUDA, gpus("NVIDIA GeForce RTX 3090", "NVIDIA GeForce RTX 3090"), "gpu/peer-to-peer-unsupported"),
 ]
 EXCLUDED = [
+    (
+        "\"_amp_foreach_non_finite_check_and_unscale_cuda\" not implemented for 'BFloat16'",
+        Facts(),
+        "gpu/bf16-unsupported",
+    ),
     (NCCL_CUDA, gpus("NVIDIA H100 80GB HBM3"), "gpu/peer-to-peer-unsupported"),
     ("Exception: cublasLt ran into an error!", gpus("NVIDIA A100-SXM4-80GB"), "gpu/int8-unsupported"),
 ]

@@ -69,7 +69,7 @@ def test_a_path_is_believed_last() -> None:
         (said("python", "3.11"), said("python", "3.10", form="traceback")),
         (said("driver", "535.104.05", form="nvidia-smi"), said("driver", "470.42", line=9)),
         (said("package", "2.3.0+cu121", "torch"), said("torch cuda", "11.8")),
-        (said("torch cuda", "12.1"), said("torch cuda", "none", line=3)),
+        (said("torch cuda", "12.1", form="commands"), said("torch cuda", "none", line=3)),
         (said("gpu", "Tesla T4", "0", "nvidia-smi"), said("torch sees gpu", "no", form="collect_env")),
     ],
 )
@@ -93,6 +93,7 @@ def test_a_contradiction_is_found_whatever_comes_first(first: Statement, second:
         (said("package", "2.3.0+cu121", "torch"), said("torch cuda", "12.1")),
         (said("os", "darwin"), said("os", "linux", form="traceback")),
         (said("gpu", "Tesla T4"), said("gpu", "A100", "1")),
+        (said("package", "2.3.0", "torch"), said("package", "2.4.0", "torch", line=9)),
         (said("package", "", "torch"), said("package", "2.3.0", "torch")),
         (said("gpu", "Tesla T4", form="prose"), said("torch sees gpu", "no")),
     ],
@@ -102,7 +103,7 @@ def test_these_go_together(first: Statement, second: Statement) -> None:
 
 
 def test_windows_below_wsl_is_no_contradiction() -> None:
-    systems = (said("os", "win32"), said("os", "linux", line=2))
+    systems = (said("os", "win32", form="issue form"), said("os", "linux", line=2))
     assert len(contradictions(systems)) == 1
     assert contradictions((*systems, said("wsl", "yes"))) == ()
 

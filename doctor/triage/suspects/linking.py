@@ -23,27 +23,15 @@ from doctor.triage.suspects.telling import (
 LOST = re.compile(r"lib(?:cudart|cublas|cublasLt|cusparse|cusolver|nvJitLink)\.so\.(\d{1,2})")
 FLASH = says("flash_attn", "flash-attn", "flash_attention", "FlashAttention")
 # Extensions that are built for one torch and one CUDA each.
-EXTENSIONS = mentions(
+EXTENSION_NAMES = (
     *("vllm", "exllama", "exllamav2", "exllamav2_ext", "exllama_kernels", "exllamav2_kernels", "mamba-ssm"),
-    *(
-        "causal-conv1d",
-        "causal_conv1d_cuda",
-        "selective_scan_cuda",
-        "apex",
-        "fused_layer_norm_cuda",
-        "autoawq",
-    ),
-    *("awq_ext", "awq_inference_engine", "auto-gptq", "autogptq_cuda_256", "gptqmodel", "sageattention"),
-    *(
-        "flashinfer",
-        "transformer_engine",
-        "transformer-engine",
-        "grouped_gemm",
-        "torch_scatter",
-        "torch_sparse",
-    ),
-    *("pytorch3d", "detectron2", "mmcv", "natten", "sgl_kernel", "torchcodec", "deep_gemm", "llmcompressor"),
+    *("causal-conv1d", "causal_conv1d_cuda", "selective_scan_cuda", "apex", "fused_layer_norm_cuda"),
+    *("autoawq", "awq_ext", "awq_inference_engine", "auto-gptq", "autogptq_cuda_256", "gptqmodel"),
+    *("sageattention", "flashinfer", "transformer-engine", "grouped_gemm", "torch_scatter", "torch_sparse"),
+    *("pytorch3d", "detectron2", "mmcv", "natten", "sgl-kernel", "sglang", "lmdeploy", "torchcodec"),
+    *("deep_gemm", "llmcompressor"),
 )
+EXTENSIONS = mentions(*EXTENSION_NAMES)
 BITSANDBYTES = says(
     "bitsandbytes native library",
     "/bitsandbytes/",
@@ -75,6 +63,11 @@ def wants_other_major(case: Case) -> bool | None:
     if found is None or not torch:
         return None
     return torch.partition(".")[0] != found[1]
+
+
+def lists_another_extension(case: Case) -> bool:
+    """Is a compiled package installed, and flash-attn is not named?"""
+    return not case.version("flash-attn") and any(case.version(name) for name in EXTENSION_NAMES)
 
 
 def is_overridden(case: Case) -> bool | None:
@@ -135,6 +128,11 @@ def foreign(symptom: str) -> Test:
 LINKING = (
     lost(
         r"re:libcudart\.so[.\d]{0,8}: cannot open shared object file",
+        Suspect(
+            "extension/cuda-major-mismatch",
+            certainly(lists_another_extension),
+            "a package with CUDA code of its own is installed",
+        ),
         Suspect("flash-attn/cuda-major-mismatch", untold),
         Suspect("extension/cuda-major-mismatch", untold),
         Suspect("bitsandbytes/cuda-libraries-not-found", opposite(wants_other_major)),

@@ -238,6 +238,12 @@ QUANTISING = (
         (Suspect("bitsandbytes/no-windows-binary", always),),
     ),
     Ambiguous(
+        "bnb modules are not available",
+        (MAC, Suspect("bitsandbytes/missing", untold), CPU_TORCH),
+        "Which bitsandbytes does the running Python see?",
+        ("python", "-m", "pip", "show", "bitsandbytes"),
+    ),
+    Ambiguous(
         one_of(
             r"bit quantization requires (?:the latest version of bitsandbytes|Accelerate)",
             r"requires the latest version of bitsandbytes",

@@ -73,14 +73,14 @@ I have tried to install it again.
     ("text", "kinds", "cause"),
     [
         (
-            "RuntimeError: Failed to import transformers.trainer because of the following error (look up to see "
-            "its traceback):\nNo module named 'transformers.modeling_layers'",
+            "RuntimeError: Failed to import transformers.trainer because of the following error (look up to "
+            "see its traceback):\nNo module named 'transformers.modeling_layers'",
             ["", "RuntimeError"],
             "No module named 'transformers.modeling_layers'",
         ),
         (
-            "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\nCalledProcessError: Command "
-            "'['/usr/bin/gcc', '-lcuda']' returned non-zero exit status 1.\n\nSet TORCH_LOGS",
+            "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\nCalledProcessError: "
+            "Command '['/usr/bin/gcc', '-lcuda']' returned non-zero exit status 1.\n\nSet TORCH_LOGS",
             ["CalledProcessError", "torch._dynamo.exc.BackendCompilerFailed"],
             "Command '['/usr/bin/gcc', '-lcuda']' returned non-zero exit status 1.",
         ),
@@ -103,7 +103,7 @@ def test_a_message_that_passes_another_on(text: str, kinds: list[str], cause: st
     [
         "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ",
         "subprocess.CalledProcessError: Command '['python', 'train.py']' returned non-zero exit status 1.",
-        "ModuleNotFoundError: Could not import module 'Trainer'. Are this object's requirements defined correctly?",
+        "ModuleNotFoundError: Could not import module 'A'. Are this object's requirements defined correctly?",
         "ImportError: Unsloth: Please install unsloth_zoo via `pip install unsloth_zoo`",
         "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}",
         "ERROR: Failed building wheel for tokenizers",
@@ -186,9 +186,9 @@ Cell In[3], line 5
 ----> 5 model = f(x)
 
 File ~/envs/x/lib/python3.10/site-packages/peft/__init__.py:22, in f(args)
-     20 
+     20     from .a import b
 ---> 22 from .x import y
-     23 
+     23     def f():
 
 ImportError: cannot import name 'Z' from 'y' (/path)
 
@@ -203,7 +203,7 @@ ImportError                               Traceback (most recent call last)
 ----> 5 model = f(x)
 
 /usr/local/lib/python3.10/dist-packages/peft/__init__.py in f(args)
-     20 
+     20     from .a import b
 ---> 22 from .x import y
 
 ImportError: cannot import name 'Z' from 'y' (/path)
@@ -240,7 +240,7 @@ def test_the_boxes_of_rich() -> None:
 │                                                                              │
 │ ❱ 3 │   │   from transformers import (                                       │
 ╰──────────────────────────────────────────────────────────────────────────────╯
-ImportError: cannot import name 'EncoderDecoderCache' from 'transformers' 
+ImportError: cannot import name 'EncoderDecoderCache' from 'transformers'
 (/home/u/miniconda3/envs/a_long_name/lib/python3.11/site-packages/transformers/__init__.py)
 """
     )
@@ -256,8 +256,8 @@ ImportError: cannot import name 'EncoderDecoderCache' from 'transformers'
     ("text", "message"),
     [
         (
-            "RuntimeError: CUDA error: device-side assert triggered\nCUDA kernel errors might be asynchronously "
-            "reported at some other API call.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1.\n\nMore",
+            "RuntimeError: CUDA error: device-side assert triggered\nCUDA kernel errors might be "
+            "asynchronously reported.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1.\n\nMore",
             3,
         ),
         ("ImportError: a\n# Environment\n", 1),
@@ -282,7 +282,7 @@ def test_where_a_message_ends(text: str, message: int) -> None:
 def test_warnings_as_they_are_printed() -> None:
     one = only(
         """\
-/usr/lib/python3/dist-packages/torch/cuda/__init__.py:235: UserWarning: 
+/usr/lib/python3/dist-packages/torch/cuda/__init__.py:235: UserWarning:
 NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation.
 The current PyTorch install supports CUDA capabilities sm_50 sm_60.
 
@@ -305,7 +305,8 @@ def test_an_exception_that_python_ignored_is_no_cause() -> None:
 def test_death_with_the_innermost_frame_first() -> None:
     one = only(
         "Fatal Python error: Segmentation fault\n\nThread 0x00007f (most recent call first):\n"
-        '  File "/usr/lib/python3/dist-packages/triton/a.py", line 3 in f\n  File "/home/u/t.py", line 4 in <module>\n'
+        '  File "/usr/lib/python3/dist-packages/triton/a.py", line 3 in f\n'
+        '  File "/home/u/t.py", line 4 in <module>\n'
     )
     assert [frame.line for frame in one.frames] == [4, 3]
     assert one.frames[-1].module == "triton.a"
