@@ -1,4 +1,4 @@
-"""What the NVIDIA driver and its tools print, as far as a live machine and a pasted text have it in common."""
+"""What the NVIDIA driver and its tools print, on a live machine and in a pasted text alike."""
 
 from __future__ import annotations
 

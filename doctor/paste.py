@@ -1,7 +1,7 @@
 """Fact types of a paste: what an issue body, a log or a report says, before anybody weighs it.
 
-Readers (``doctor/readers/paste``) turn text into these; ``doctor/triage`` makes facts of an environment of the
-statements and looks for the cause of the complaints. Lines are counted from 1.
+Readers (``doctor/readers/paste``) turn text into these; ``doctor/triage`` makes facts of an environment of
+the statements and looks for the cause of the complaints. Lines are counted from 1.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Topic = Literal[
     "torch architectures",  # "sm_50 sm_60 compute_90"
     "driver",  # "535.104.05"
     "driver cuda",  # the newest CUDA that the driver offers: "12.2"
-    "kernel module",  # version of the loaded kernel module, where it is told apart from the driver's libraries
+    "kernel module",  # version of the loaded kernel module, where it is told apart from the libraries
     "gpu",  # name: its index, "" where none is told; value: its name
     "gpu memory",  # name: index; value: bytes in all
     "gpu memory free",  # name: index; value: bytes
@@ -90,7 +90,7 @@ class Frame(Fact, frozen=True, kw_only=True):
     file: str
     line: int  # 0 where it is not told
     function: str = ""
-    module: str = ""  # dotted, for files under site-packages and the like: "peft.peft_model"; "" for the user's
+    module: str = ""  # dotted, of files under site-packages and the like: "peft.peft_model"; else ""
     code: str = ""  # the source line that is shown
 
 

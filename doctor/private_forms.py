@@ -150,7 +150,7 @@ USERS: tuple[re.Pattern[str], ...] = (
 HOME = re.compile(
     r"[/\\](?:homes?\d{0,2}|[Uu]sers|g?scratch\d?)[/\\]{1,2}(?P<user>[A-Za-z_][\w-]{0,31})(?![\w.])"
 )
-NAME = re.compile(r"[\w-]+(?:\.[\w-]+)*")
+NAME = re.compile(r"[\w-]+(?:\.[\w-]+){0,12}")
 WORD_OF_A_SECRET = re.compile(r"[A-Za-z0-9]{8,}")
 LONGEST_WORD = 3  # characters of a name that is as often a word
 A_DEVICE = re.compile(
@@ -283,7 +283,6 @@ def hidden(text: str, generic: frozenset[str]) -> str:
     for form in SECRETS:
         if form.needs in text:
             text = form.pattern.sub(form.masked, text)
-    text = SETTING.sub(_setting, text)
 
     def named(found: re.Match[str]) -> str:
         return _without(found, generic)
@@ -292,7 +291,7 @@ def hidden(text: str, generic: frozenset[str]) -> str:
         text = SSH.sub(named, PROMPT.sub(named, text))
     for pattern in (*HOSTS, *USERS):
         text = pattern.sub(named, text)
-    text = IPV4.sub(_address, text)
+    text = IPV4.sub(_address, SETTING.sub(_setting, text))
     for form in ADDRESSES:
         text = form.pattern.sub(form.masked, text) if form.needs in text else text
     return text

@@ -40,7 +40,7 @@ def main() -> None:
     except SystemExit as leaving:
         code = leaving.code
     except Exception as error:  # the doctor's own fault: one line and a crash file
-        sys.stderr.write(f"{OWN_WORDS}: {type(error).__name__}: {error}\n{crash_file()}\n")
+        sys.stderr.write(masked(f"{OWN_WORDS}: {type(error).__name__}: {error}") + f"\n{crash_file()}\n")
         code = OWN_FAULT
     finally:
         early.leave()
@@ -95,12 +95,19 @@ class Forgiving:
         return 0
 
 
+def masked(text: str) -> str:
+    """What an exception says, without names and secrets: it may well quote what was read."""
+    from doctor.redact import Identity, redact_text
+
+    return redact_text(text, Identity())
+
+
 def crash_file() -> str:
     """Write the traceback where it can be picked up; say where, or say it here if nowhere can be written."""
     import tempfile
     import traceback
 
-    text = traceback.format_exc()
+    text = masked(traceback.format_exc())
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix="lora-doctor-crash-", suffix=".txt", delete=False, encoding="utf-8"

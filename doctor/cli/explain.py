@@ -48,9 +48,13 @@ def asked(host: Host, words: list[str] | tuple[str, ...]) -> str:
     """What is asked for; of standard input the lines that tell of an error."""
     if list(words) != ["-"]:
         return " ".join(words).strip()
+    from doctor.readers import Unreadable
     from doctor.triage.inputs import STANDARD_INPUT, sources
 
-    return "\n".join(source.text for source in sources(host, STANDARD_INPUT)).strip()
+    try:
+        return "\n".join(source.text for source in sources(host, STANDARD_INPUT)).strip()
+    except Unreadable as error:
+        refuse(f"standard input cannot be read: {error}", "name a finding or an error text")
 
 
 def all_faults() -> Found:

@@ -30,7 +30,9 @@ SHOWN_REFERENCES = 6
 @cache
 def sources_by_id() -> dict[str, tuple[Rule | Row, ...]]:
     """The rules and rows of every fault that is known, by id in order; rules before rows."""
-    rules: tuple[Rule, ...] = (*code_rules(), *message_rules(), *build_rules(), MISFIT, *ALONE)
+    # Modules register their rules as they are imported, in an order that depends on who asked first.
+    in_code = sorted(code_rules(), key=lambda rule: rule.judge.__module__)
+    rules: tuple[Rule, ...] = (*in_code, *message_rules(), *build_rules(), MISFIT, *ALONE)
     rows = (row for row in load_rows() + computed_rows() if not row.withdrawn)
     found: dict[str, tuple[Rule | Row, ...]] = {}
     sources: tuple[Rule | Row, ...] = (*rules, *rows)

@@ -27,6 +27,8 @@ class Source(NamedTuple):
 def sources(host: Host, path: str) -> Iterator[Source]:
     """The pastes of one file: one, or those of the issues that a dump holds. Raises :class:`Unreadable`."""
     if path == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise Unreadable("it is closed")
         yield from of_stream(sys.stdin.buffer, "standard input")
         return
     try:

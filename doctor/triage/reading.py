@@ -91,7 +91,7 @@ def without_complaints(lines: Sequence[str], complaints: Sequence[Complaint]) ->
 def captured(case: Case) -> Iterator[Statement]:
     """What the values in known error texts say."""
     words = Words(case)
-    sources = (*symptom_rules(), *symptom_rows())
-    for symptom in dict.fromkeys(one for source in sources for one in source.symptoms if "(?P<" in one):
+    known = [*(rule.symptoms for rule in symptom_rules()), *(row.symptoms for row in symptom_rows())]
+    for symptom in dict.fromkeys(one for symptoms in known for one in symptoms if "(?P<" in one):
         for sighting in words.sightings(symptom):
             yield from statements_of(sighting.captures, sighting.line)

@@ -36,10 +36,15 @@ class Triage:
                 yield unread(name, str(error))
 
     def report(self, source: Source) -> Report:
-        """The report of one paste, with the lines as they stand in the whole file."""
-        report = judge(read(source.text, self.machine), source.name, self.ignore)
-        report = redact(report, Identity(), names_in(source.text))
-        return renumbered(report, source.lines) if source.lines else report
+        """The report of one paste."""
+        return judged(source, self.machine, self.ignore)
+
+
+def judged(source: Source, machine: Facts, ignore: Sequence[str] = ()) -> Report:
+    """The report of one paste without the names and secrets in it, with the lines as the whole file has them."""
+    report = judge(read(source.text, machine), source.name, ignore)
+    report = redact(report, Identity(), names_in(source.text))
+    return renumbered(report, source.lines) if source.lines else report
 
 
 def renumbered(report: Report, lines: Sequence[int]) -> Report:

@@ -10,7 +10,7 @@ from doctor.matrix.gpus import GpuModel, gpu_named
 from doctor.paste import Statement, Topic
 from doctor.triage.told import Told, weight
 
-CUT = re.compile(r"\.\.+$|…$")
+CUT = re.compile(r"(?<!\.)\.\.+$|…$")
 SHARE = re.compile(r"(?:NVIDIA |GRID ){0,2}((?:RTX ?)?[A-Z]{1,2}\d{1,4}[SG]?)(?:D[XLP]?)?-\d{1,2}[ABCQ]$")
 CAPABILITY = re.compile(r"\d{1,2}\.\d$")
 MAKERS: tuple[tuple[Literal["amd", "intel", "apple"], re.Pattern[str]], ...] = (

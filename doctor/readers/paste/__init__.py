@@ -1,8 +1,8 @@
 """Pasted text to statements and complaints: one module a format.
 
-Each reader of a format has ``read(lines)``: it looks through all lines of a cleaned text (``clean.py``) for its own
-blocks, wherever they stand, and yields each. It never raises: what it does not understand it leaves out. Text
-is hostile, so patterns take linear time and are anchored; values are cut to ``LONGEST`` characters.
+Each reader of a format has ``read(lines)``: it looks through all lines of a cleaned text (``clean.py``) for
+its own blocks, wherever they stand, and yields each. It never raises: what it does not understand it leaves
+out. Text is hostile, so patterns take linear time and are anchored; values are cut to ``LONGEST`` characters.
 """
 
 from __future__ import annotations

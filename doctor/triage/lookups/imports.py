@@ -1,4 +1,4 @@
-"""What the frames of a failed import show: a file that hides a module, a package that is not whole, a death."""
+"""What the frames of a failed import show: a file that hides a module, a package not whole, a death."""
 
 from __future__ import annotations
 
@@ -216,9 +216,9 @@ def died(complaint: Complaint, case: Case) -> Suspicion | None:
 def broken_imports(case: Case) -> Iterator[Suspicion]:
     """What is left to say of an error that nothing explains: what is not there, whose import raised it."""
     for complaint in case.complaints:
-        if complaint.level == "error" and not complaint.is_wrapper:
-            if found := needed(complaint, case) or failed(complaint, case):
-                yield found
+        is_first = complaint.level == "error" and not complaint.is_wrapper
+        if is_first and (found := needed(complaint, case) or failed(complaint, case)):
+            yield found
 
 
 def failed(complaint: Complaint, case: Case) -> Suspicion | None:

@@ -101,12 +101,12 @@ OBJECT_HAS_NOT = re.compile(
 )
 # Markdown may have eaten underscores: "Accelerator.init got an unexpected keyword argument 'split batches'".
 UNEXPECTED = re.compile(
-    rf"(?:(?P<callable>[A-Za-z_][\w.]{{0,150}})(?:\(\))? got an )?unexpected keyword argument:? "
+    rf"(?:(?P<callable>(?<![\w.])[A-Za-z_][\w.]{{0,150}})(?:\(\))? got an )?unexpected keyword argument:? "
     rf"(?:['\"`](?P<quoted>[A-Za-z_]\w{{0,60}}(?: \w{{1,40}}){{0,5}})['\"`]"
     rf"|{Q}(?P<keyword>\w{{1,100}}))"
 )
 NUMBER = re.compile(
-    r"(?P<callable>[A-Za-z_][\w.]{0,150})\(\) (?:missing \d{1,3} required positional arguments?"
+    r"(?P<callable>(?<![\w.])[A-Za-z_][\w.]{0,150})\(\) (?:missing \d{1,3} required positional arguments?"
     r"|takes (?:from )?\d{1,3} (?:to \d{1,3} )?positional arguments? but)"
 )
 NORMAL_FUNCTIONING = re.compile(

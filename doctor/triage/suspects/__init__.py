@@ -1,7 +1,7 @@
 """Messages that several faults print: which of them it is here.
 
-A message that one fault alone prints stands with that fault, among its symptoms. Here stands what tells faults
-apart that share one: each suspect with the test that speaks for it. One module a part of the stack.
+A message that one fault alone prints stands with that fault, among its symptoms. Here stands what tells
+faults apart that share one: each suspect with the test that speaks for it. One module a part of the stack.
 """
 
 from __future__ import annotations
