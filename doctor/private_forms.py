@@ -8,10 +8,7 @@ PyPI, Weights & Biases), RFC 7235 for headers, RFC 4291 for IPv6, systemd and rs
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
-
-from doctor.plain import plain
 
 SECRET = "<secret>"
 
@@ -147,15 +144,6 @@ USERS: tuple[re.Pattern[str], ...] = (
     re.compile(rf"/(?:g?scratch\d?|homes|home\d|lustre/home)/(?P<user>{_USER})"),
 )
 
-HOME = re.compile(
-    r"[/\\](?:homes?\d{0,2}|[Uu]sers|g?scratch\d?)[/\\]{1,2}(?P<user>[A-Za-z_][\w-]{0,31})(?![\w.])"
-)
-NAME = re.compile(r"[\w-]+(?:\.[\w-]+){0,12}")
-WORD_OF_A_SECRET = re.compile(r"[A-Za-z0-9]{8,}")
-LONGEST_WORD = 3  # characters of a name that is as often a word
-A_DEVICE = re.compile(
-    r"(?i)(?:[abhlktvp]|gb|gh|mi|rtx|gtx|sm_?|cu|cuda|gfx|cu|py|cp|gpu|cpu|npu|rank|node|worker|host)-?\d{1,4}"
-)
 
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 # Four numbers with dots are an address or a version: what stands before, or a port behind, tells which.
@@ -212,70 +200,6 @@ KNOWN_SETTING = re.compile(
     r"|DISABLE|FORCE|ONEAPI|SYCL|ZE|MPS|GRPC|PROTOCOL|SETUPTOOLS|BUILD|ARCH|SAFETENSORS|PEFT|TRL|LLAMAFACTORY|MODELSCOPE)"
     r"(?:_[A-Z0-9_]{0,60})?(?![A-Z])"
 )
-
-
-class Names(NamedTuple):
-    """Words that a paste shows to be names or secrets, wherever else they stand in it."""
-
-    users: frozenset[str] = frozenset()
-    hosts: frozenset[str] = frozenset()
-    secrets: frozenset[str] = frozenset()
-
-    def without(self, generic: frozenset[str]) -> Names | None:
-        """These without the names that thousands share; None where nothing is left."""
-        left = Names(*(frozenset(one for one in names if one.lower() not in generic) for names in self))
-        return left if any(left) else None
-
-
-def names_in(raw: str) -> Names:
-    """What a text, read as a whole, tells of its author: a prompt, the host's column of a log, keys."""
-    text = plain(raw)
-    users, hosts = set[str](), set[str]()
-    for pattern in (PROMPT, SSH, *HOSTS, *USERS, HOME):
-        for found in pattern.finditer(text):
-            told = found.groupdict()
-            users.add(told.get("user") or "")
-            hosts.update({told.get("host") or "", (told.get("host") or "").partition(".")[0]})
-    return Names(
-        frozenset(one for one in users if len(one) > LONGEST_WORD),
-        frozenset(one for one in hosts if len(one) > LONGEST_WORD and is_odd(one)),
-        frozenset(secret_words(text)),
-    )
-
-
-def is_odd(host: str) -> bool:
-    """Is a name of a host no word and no model of a GPU? Only then is it one wherever it stands."""
-    return re.search(r"[\d-]", host) is not None and not A_DEVICE.fullmatch(host)
-
-
-def secret_words(text: str) -> Iterator[str]:
-    """The words of which secrets are made, as far as they are no words of a language."""
-    for form in SECRETS:
-        if form.needs in text and form.masked not in ("<e-mail>", "://<redacted>@"):
-            for found in form.pattern.finditer(text):
-                secret = found[0][len(found[1] or "") :] if form.pattern.groups else found[0]
-                yield from (word for word in WORD_OF_A_SECRET.findall(secret) if is_random(word))
-
-
-def is_random(word: str) -> bool:
-    """Are there digits among letters, or capitals amid small ones?"""
-    mixed = any(one.isdigit() for one in word) and not word.isdigit()
-    return mixed or re.search(r"[a-z][A-Z][a-z]{0,20}[A-Z]", word) is not None
-
-
-def masked_names(text: str, names: Names) -> str:
-    """A text without the names that a paste tells of."""
-    text = NAME.sub(lambda word: mask_of(word[0], names), text)
-    if names.secrets:
-        text = WORD_OF_A_SECRET.sub(lambda word: SECRET if word[0] in names.secrets else word[0], text)
-    return text
-
-
-def mask_of(word: str, names: Names) -> str:
-    """What is written for a word."""
-    if word in names.users:
-        return "<user>"
-    return "<host>" if word in names.hosts or word.partition(".")[0] in names.hosts else word
 
 
 def hidden(text: str, generic: frozenset[str]) -> str:

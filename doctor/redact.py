@@ -18,9 +18,10 @@ import msgspec
 from doctor.facts import Facts
 from doctor.findings import Report
 from doctor.plain import plain
-from doctor.private_forms import SECRET, Names, hidden, masked_names
+from doctor.private_forms import SECRET, hidden
 from doctor.resolution import Resolution
 from doctor.stack import STACK
+from doctor.told_names import Names, masked_names
 
 # Names that thousands share say nothing of a person, and masking them would hide the subject itself.
 _SHARED_NAMES = """

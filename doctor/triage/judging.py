@@ -91,7 +91,7 @@ def seen_in_facts(suspicion: Suspicion, judged: Finding | None) -> Suspicion:
         finding,
         confidence="confirmed" if judged.confidence != "possible" else "likely",
         title=judged.title,
-        why=judged.why,
+        why=finding.why or judged.why,
         fixes=judged.fixes or finding.fixes,
     )
     return suspicion._replace(finding=finding, question=None)

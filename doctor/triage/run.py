@@ -9,9 +9,9 @@ import msgspec
 from doctor.facts import Facts, Gap
 from doctor.findings import Evidence, Finding, Report, Subject
 from doctor.host import Host
-from doctor.private_forms import names_in
 from doctor.readers import Unreadable
 from doctor.redact import Identity, redact
+from doctor.told_names import names_in
 from doctor.triage.inputs import STANDARD_INPUT, Source, sources
 from doctor.triage.judging import judge
 from doctor.triage.reading import read
@@ -41,7 +41,7 @@ class Triage:
 
 
 def judged(source: Source, machine: Facts, ignore: Sequence[str] = ()) -> Report:
-    """The report of one paste without the names and secrets in it, with the lines as the whole file has them."""
+    """The report of one paste without its names and secrets, with the lines as the whole file has them."""
     report = judge(read(source.text, machine), source.name, ignore)
     report = redact(report, Identity(), names_in(source.text))
     return renumbered(report, source.lines) if source.lines else report

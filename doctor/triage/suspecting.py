@@ -16,6 +16,7 @@ from doctor.matrix.rows import Row
 from doctor.matrix.rules import cures as cures_of_row
 from doctor.matrix.rules import evidence as evidence_of_term
 from doctor.matrix.rules import filled, is_met, value_of
+from doctor.pages.telling import of_family, sentence
 from doctor.rules import Rule, why_of
 from doctor.triage.case import Case, Suspicion
 from doctor.triage.lookups import look_up
@@ -140,8 +141,8 @@ def of_rule(rule: Rule, sighting: Sighting, case: Case, confidence: Confidence) 
         id=rule.id,
         severity=gravity(rule, sighting),
         confidence=confidence,
-        title=page.split("\n\n")[0].strip(),
-        why=why_of(page),
+        title=of_family(rule.id, page.split("\n\n")[0].strip()),
+        why=sentence(why) if (why := why_of(page)) else "",
         breaks=rule.breaks,
         evidence=(shown(sighting),),
         fixes=tuple(rule.cure(case.facts))[:2] if rule.cure else written_fix(page),

@@ -189,3 +189,21 @@ def test_a_log_is_told_by_its_own_lines(folder: Folder) -> None:
     name = folder.write("train.log", steps + PAIR + steps)
     told = json.loads(folder.triage("--format", "json", name, code=1))
     assert told["findings"][0]["evidence"][0]["where"] == "line 40001"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX closes it")
+@pytest.mark.parametrize("command", ["triage", "explain -"])
+def test_a_closed_standard_input_is_told(folder: Folder, command: str) -> None:
+    line = f'"{sys.executable}" -m doctor {command} <&-'
+    done = subprocess.run(["sh", "-c", line], cwd=folder.path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, "it is closed" in done.stderr) == (2, True), done.stderr
+
+
+def test_names_and_secrets_of_a_paste_are_told_nowhere(folder: Folder) -> None:
+    token = "hf_" + "Ab3dE6gH9jK2mN5pQ8sT1vW4yZ7"
+    paste = (
+        f"alicesmith@gpu-node-17:~/x$ HF_TOKEN={token} python t.py\n{PAIR}OSError: {token} of alicesmith\n"
+    )
+    for how in (["--reply"], *(["--format", form] for form in ("terminal", "json", "markdown", "html"))):
+        told = folder.triage(*how, code=1, stdin=paste)
+        assert [one for one in (token, "alicesmith", "gpu-node-17") if one in told] == [], how

@@ -32,13 +32,14 @@ def test_the_shape_that_was_promised() -> None:
     told = json.loads(render(broken_pair()))
     assert list(told) == [
         "schema", "tool_version", "matrix_reviewed", "subject", "verdict", "primary",
-        "findings", "gaps", "not_judged", "facts",
+        "findings", "gaps", "not_judged", "questions", "facts",
     ]  # fmt: skip
     assert told["schema"] == 1
     assert told["subject"] == {"kind": "live", "name": "~/train/.venv/bin/python"}
     finding = told["findings"][0]
     assert list(finding) == [
-        "id", "severity", "confidence", "title", "why", "breaks", "evidence", "fixes", "symptoms",
+        "id", "severity", "confidence", "title", "why", "breaks", "evidence", "against", "fixes",
+        "symptoms",
     ]  # fmt: skip
     assert finding["evidence"][0] == {"subject": "peft", "seen": "0.17.0", "wanted": ">=0.18.0", "where": ""}
     assert finding["fixes"][0] == {

@@ -127,7 +127,16 @@ VISIBILITY = (
         one_of(r"Flash ?Attention ?2 is not available on CPU", r"Failed to infer device type"),
         CPU_BUILD,
     ),
-    row("None of the available devices `available_devices", IS_MAC, CPU_BUILD),
+    row(
+        "None of the available devices `available_devices",
+        IS_MAC,
+        Suspect(
+            "python/packages-overlap",
+            certainly(lambda case: bool(case.version("bitsandbytes-windows"))),
+            "bitsandbytes-windows is installed as well, in the same folder",
+        ),
+        CPU_BUILD,
+    ),
     row("GPU is required to quantize or run quantize", IS_MAC, CPU_BUILD),
     row(
         one_of(

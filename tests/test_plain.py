@@ -5,9 +5,8 @@ import unicodedata
 import pytest
 from hypothesis import given
 
-from doctor.render.plain import ascii_only, one_line, plain
-
-from .hostile import TEXTS
+from doctor.plain import ascii_only, one_line, plain
+from tests.render.hostile import TEXTS
 
 
 @pytest.mark.parametrize(
