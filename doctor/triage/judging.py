@@ -39,7 +39,7 @@ def judge(case: Case, name: str, ignore: Sequence[str] = ()) -> Report:
         judged,
         findings=tuple(findings),
         primary=to_cure[0].id if to_cure else None,
-        verdict=verdict(findings, unexplained(case, told)),
+        verdict=verdict(findings, unexplained(case, told), case),
         questions=questions_of(case, told, findings, unexplained(case, told)),
     )
 
@@ -149,7 +149,7 @@ def unexplained(case: Case, told: Sequence[Suspicion]) -> list[Complaint]:
     ]
 
 
-def verdict(findings: Sequence[Finding], unknown: Sequence[Complaint]) -> Verdict:
+def verdict(findings: Sequence[Finding], unknown: Sequence[Complaint], case: Case) -> Verdict:
     """What the findings say of the environment; only what is known to be well is called healthy."""
     about = [one for one in findings if not one.id.startswith(OF_THE_USER)]
     errors = [one for one in about if one.severity == "error"]
@@ -160,5 +160,6 @@ def verdict(findings: Sequence[Finding], unknown: Sequence[Complaint]) -> Verdic
     if any(one.severity == "warning" for one in about):
         return "impaired"
     is_known = any(one.id.startswith(OF_THE_USER) or one.id == HARMLESS for one in findings)
+    is_known = is_known or case.facts.files is not None  # a report of ours, of the machine itself
     users = [one for one in findings if one.id.startswith(OF_THE_USER)]
     return "healthy" if is_known and (users or not unknown) else "undetermined"

@@ -1,6 +1,6 @@
 """What the terminal of each environment of the zoo showed, and what triage must make of it.
 
-`pytest tests/zoo/test_saying.py --write-zoo` writes the captures anew, and with each what `check` names there.
+`pytest tests/zoo/test_saying.py --write-zoo` writes the captures anew, with what `check` names in each.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from pathlib import Path
 FOLDER = Path(__file__).with_name("captured")
 EXPECTED = FOLDER / "expected.json"  # by the name of an environment: what check names first, or null
 
-# A process that hangs shows nothing; what is wrong with a file that nothing here loads, neither; and what only
-# the driver's library knows, CUDA's builds of torch would say, of which no process here is one.
+# A process that hangs shows nothing; neither does a file that nothing here loads; and what only the driver's
+# library knows, a CUDA build of torch would say, and no process here has one.
 HANGS, NOT_LOADED, OF_THE_DRIVER = "it hangs", "nothing loads it here", "only the driver's library knows"
 SILENT = {
     **dict.fromkeys(("torch_sleeps", "torch_spins", "peft_hangs"), HANGS),
@@ -42,7 +42,9 @@ SILENT = {
 OTHERWISE = {
     "accelerate_0_20_3": "python/pkg-resources-removed",  # which accelerate of that age imports
     "bitsandbytes_0_41_0": "bitsandbytes/scipy-missing",  # it asks for scipy before anybody asks its age
-    **dict.fromkeys(("empty", "empty_without_pip", "python38_empty", "python38_with_old_peft"), "torch/missing"),
+    **dict.fromkeys(
+        ("empty", "empty_without_pip", "python38_empty", "python38_with_old_peft"), "torch/missing"
+    ),
     "peft_0_11_0": "peft/too-old",  # by its release, for uses that nobody tried
     "peft_source_gone": "python/stale-or-other-environment",  # it is listed and has no module
     "user_site_holds_broken_wandb": "python/protobuf-too-new",  # as its own words have it

@@ -22,7 +22,9 @@ from .running import left_running, merged, run_environment
 PATIENCE_S = 120.0
 LONGEST = 24_000  # characters of what one command said: its beginning and its end are kept
 # Folders of the lab and of the stubs.
-ELSEWHERE = re.compile(r"[^\s(\"'=:]*/(?:run-\d+(?:/tmp\w+)+|\w+-[0-9a-f]{12}|lora-doctor-stubs-\w+)(?=[/\s:]|$)")
+ELSEWHERE = re.compile(
+    r"[^\s(\"'=:]*/(?:run-\d+(?:/tmp\w+)+|\w+-[0-9a-f]{12}|lora-doctor-stubs-\w+)(?=[/\s:]|$)"
+)
 # What differs from run to run: process numbers, addresses, times of day.
 OF_THIS_RUN = (
     (re.compile(r"(line \d+: +)\d+ "), r"\g<1>4242 "),
@@ -33,7 +35,9 @@ OF_THIS_RUN = (
 DIED = re.compile(r"line \d+: +\d+ (?:Segmentation fault|Bus error|Aborted)")
 # Variables that make a machine of stubs, and that no user sets.
 OF_THE_MACHINE = ("PATH", "LD_LIBRARY_PATH", "LORA_DOCTOR_STUB", "LORA_DOCTOR_STUB_FAULTS")
-SKELETONS = ("old_driver_and_torch_for_cuda_13",)  # besides the machines of stubs; nothing in them does anything
+SKELETONS = (
+    "old_driver_and_torch_for_cuda_13",
+)  # besides the machines of stubs; nothing in them does anything
 
 # What a fine-tune does first, as any tutorial writes it.
 TRAIN = """\
@@ -45,10 +49,12 @@ import bitsandbytes as bnb
 from trl import SFTTrainer
 
 print("CUDA available:", torch.cuda.is_available())
-tiny = LlamaConfig(vocab_size=512, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4)
+tiny = LlamaConfig(vocab_size=512, hidden_size=64, intermediate_size=128, num_hidden_layers=2,
+                   num_attention_heads=4)
 LlamaForCausalLM(tiny).save_pretrained("tiny")
-quantization = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.float32)
-model = AutoModelForCausalLM.from_pretrained("tiny", quantization_config=quantization, device_map={"": "cpu"})
+quantization = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.float32)
+model = AutoModelForCausalLM.from_pretrained("tiny", quantization_config=quantization,
+                                             device_map={"": "cpu"})
 model = prepare_model_for_kbit_training(model)
 model = get_peft_model(model, LoraConfig(task_type="CAUSAL_LM", target_modules=["q_proj", "v_proj"]))
 batch = torch.arange(32).reshape(2, 16)
@@ -84,9 +90,7 @@ def paste_of(lab: Lab, name: str) -> str:
         if script := script_of(name):
             (terminal.folder / "train.py").write_text(script)
             if DIED.search(terminal.show("python train.py", f"{target.python} train.py")):
-                terminal.show(
-                    "python -X faulthandler train.py", f"{target.python} -X faulthandler train.py"
-                )
+                terminal.show("python -X faulthandler train.py", f"{target.python} -X faulthandler train.py")
         terminal.show("pip list", f"{uv()} pip list --python {target.python}")
         if "LORA_DOCTOR_STUB" in target.variables or "PATH" in target.variables:
             terminal.show("nvidia-smi", "nvidia-smi")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from triage.said import EXPECTED, FOLDER, SILENT, wanted
 
 from doctor.facts import Facts
 from doctor.triage.judging import judge
 from doctor.triage.reading import read
 
-from ..triage.said import EXPECTED, FOLDER, SILENT, wanted
 from .environment import ENVIRONMENTS
 from .lab import Lab
 from .saying import paste_of, script_of
