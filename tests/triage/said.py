@@ -48,7 +48,7 @@ OTHERWISE = {
     "peft_0_11_0": "peft/too-old",  # by its release, for uses that nobody tried
     "peft_source_gone": "python/stale-or-other-environment",  # it is listed and has no module
     "user_site_holds_broken_wandb": "python/protobuf-too-new",  # as its own words have it
-    "user_site_holds_broken_wandb": "python/protobuf-too-new",  # as its words have it
+    "accelerate_written_to_a_full_disk": "python/stale-or-other-environment",  # a name is not there
     "libtorch_cut": "torch/native-library-corrupt",  # which it is
     "linking_torch_cuda_cut": "torch/native-library-corrupt",
     "linking_cudnn_deleted": "cuda/cudnn-missing",  # which it is
