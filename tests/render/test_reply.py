@@ -6,24 +6,22 @@ import pytest
 from markdown_it import MarkdownIt
 
 from doctor.facts import Facts
-from doctor.findings import Evidence, Finding, Fix, Question, Report, Subject
+from doctor.findings import Confidence, Evidence, Finding, Fix, Question, Report, Subject
 from doctor.render import paste_markdown, paste_terminal, reply
 
 HOSTILE = (
-    "@everyone closes #1 <img src=x onerror=alert(1)> [a](http://evil.example) ![b](http://evil.example/b.png) "
+    "@everyone closes #1 <img src=x onerror=alert(1)> [a](http://evil.example) ![b](http://evil.example/b) "
     "`` ``` ~~~ </details> \x1b[31m\u202e\x00 | a | b |\n# head\n- [ ] box\n<!-- c -->"
 )
 ALIVE = {"html_inline", "html_block", "link_open", "image"}
 OURS = ("<sub>", "</sub>", "<!-- -->")
 
 
-def finding(
-    confidence: str = "confirmed", seen: str = "ImportError: no", id: str = "peft/too-old"
-) -> Finding:
+def finding(sure: Confidence = "confirmed", seen: str = "no such name", id: str = "peft/too-old") -> Finding:
     return Finding(
         id=id,
         severity="error",
-        confidence=confidence,  # type: ignore[arg-type]
+        confidence=sure,
         title="peft 0.9 is too old",
         why="It asks for a name that is gone.",
         evidence=(Evidence("error text", seen, where="line 3"), Evidence("torch", "", "a CUDA build")),
@@ -47,7 +45,7 @@ def report(*findings: Finding, questions: tuple[Question, ...] = (), name: str =
 def test_a_cause_with_its_evidence_and_its_command() -> None:
     assert reply.render(report(finding())) == (
         "**The cause: peft 0.9 is too old** (`peft/too-old`)\n\n"
-        "- error text: `ImportError: no` (line 3)\n"
+        "- error text: `no such name` (line 3)\n"
         "- torch: wanted `a CUDA build`\n\n"
         "It asks for a name that is gone.\n\n"
         "Fix: Upgrade peft\n\n"
