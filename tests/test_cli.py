@@ -205,7 +205,7 @@ def test_json_is_to_the_contract(shell: Shell) -> None:
     report = shell.report()
     assert set(report) == {
         *("schema", "tool_version", "matrix_reviewed", "subject", "verdict", "primary", "findings"),
-        *("gaps", "not_judged", "facts"),
+        *("gaps", "not_judged", "questions", "facts"),
     }
     assert (report["schema"], report["tool_version"]) == (1, __version__)
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", report["matrix_reviewed"])
@@ -230,8 +230,8 @@ def test_json_is_to_the_contract(shell: Shell) -> None:
     known = {rule.id for rule in all_rules()}
     assert {one["id"] for one in report["not_judged"]} <= known
     unknown = {name for name in Facts.__struct_fields__ if report["facts"].get(name) is None}
-    assert unknown >= {"reading", "script"}  # of commands that ask for them, and no gap of a check
-    unknown -= {"gaps", "reading", "script"}
+    assert unknown >= {"reading", "script", "paste"}  # of commands that ask for them, and no gap of a check
+    unknown -= {"gaps", "reading", "script", "paste"}
     assert {gap["about"] for gap in report["gaps"]} == unknown
 
 

@@ -17,6 +17,7 @@ from .surroundings import BANNER
 from .table import row_of
 
 pytestmark = pytest.mark.environments
+OF_OTHERS = ("reading", "script", "paste")  # facts that check does not ask for
 
 
 @pytest.fixture
@@ -58,11 +59,11 @@ def test_the_doctor_holds_out(name: str, outcome: Outcome) -> None:
 def unexplained(facts: dict[str, Any]) -> list[str]:
     """Facts that are absent without exactly one gap, or gaps about facts that are there.
 
-    What other commands ask for (a reading of the sources, a script) is absent without a word, and is absent.
+    What other commands ask for (a reading of the sources, a script, a paste) is absent without a word, and is absent.
     """
     about = [gap["about"] for gap in facts["gaps"]]
-    wanted = {name: value is None and name not in ("reading", "script") for name, value in facts.items()}
-    strangers = [name for name in ("reading", "script") if facts[name] is not None]
+    wanted = {name: value is None and name not in OF_OTHERS for name, value in facts.items()}
+    strangers = [name for name in OF_OTHERS if facts[name] is not None]
     return strangers + [name for name, absent in wanted.items() if about.count(name) != absent]
 
 
