@@ -59,7 +59,7 @@ def test_the_doctor_holds_out(name: str, outcome: Outcome) -> None:
 def unexplained(facts: dict[str, Any]) -> list[str]:
     """Facts that are absent without exactly one gap, or gaps about facts that are there.
 
-    What other commands ask for (a reading of the sources, a script, a paste) is absent without a word, and is absent.
+    What other commands ask for (a reading of sources, a script, a paste) is absent without a word.
     """
     about = [gap["about"] for gap in facts["gaps"]]
     wanted = {name: value is None and name not in OF_OTHERS for name, value in facts.items()}
