@@ -55,6 +55,8 @@ def triage(
     host = this_machine()
     if reply and labels:
         refuse("--reply and --labels exclude one another", "ask for one, then for the other")
+    if not files and sys.stdin is not None and sys.stdin.isatty():
+        typer.echo("Paste the text, then press Ctrl-D (on Windows Ctrl-Z, then Enter).", err=True)
     stated = Stated.of(python_version, os, arch, driver, gpu, compute_capability, gpu_memory, torch_cuda)
     run = Triage(host, said_of(stated), tuple(ignore or ()))
     reports = redacted(host, run.reports(files or ["-"]))

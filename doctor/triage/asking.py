@@ -24,7 +24,9 @@ def questions_of(
     case: Case, told: Sequence[Suspicion], findings: Sequence[Finding], unknown: Sequence[Complaint]
 ) -> tuple[Question, ...]:
     """At most three questions, the one that decides first; none where the cause is sure."""
-    first = next((one for one in findings if one.severity == "error"), None)
+    by_words = {one.finding.id for one in told}
+    grave = (one for one in findings if one.severity != "note")
+    first = next((one for one in grave if one.severity == "error" or one.id in by_words), None)
     if first is not None and first.confidence == "confirmed":
         return ()
     asked = [*deciding(first, told), *(missing(case, unknown) if is_open(first) else ())]
