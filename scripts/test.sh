@@ -14,6 +14,7 @@ ruff format --check .
 ruff check .
 mypy --strict doctor
 lint-imports
+python scripts/write_pages.py --check
 pytest "$@"
 [ $# -eq 0 ] || exit 0
 
