@@ -148,7 +148,7 @@ USERS: tuple[re.Pattern[str], ...] = (
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 # Four numbers with dots are an address or a version: what stands before, or a port behind, tells which.
 IPV4 = re.compile(
-    rf"(?<![\w.=-])(?P<first>{_OCTET})\.(?P<second>{_OCTET})\.{_OCTET}\.{_OCTET}(?![\w-]|\.\d)(?P<port>:\d{{2,5}}\b)?"
+    rf"(?:(?<![\w.=-])|(?<=ADDR=)|(?<=HOST=)|(?<=_IP=)|(?<=addr=)|(?<=host=))(?P<first>{_OCTET})\.(?P<second>{_OCTET})\.{_OCTET}\.{_OCTET}(?![\w-]|\.\d)(?P<port>:\d{{2,5}}\b)?"
 )
 BEFORE_VERSION = re.compile(
     r"(?:[=<>!~^]=?|version|release|driver|toolkit|runtime|\bv|\bcu\w{2,20}|nvidia[\w-]{0,40}|nccl|tensorrt|trt|found"
@@ -161,6 +161,7 @@ BEFORE_ADDRESS = re.compile(
     r"|endpoint|master_addr|rank \d{1,4}|gateway|dns|proxy)[\s:=(\[\"'`]{0,6})$",
     re.I,
 )
+ADDRESS_SETTINGS = ("ADDR=", "HOST=", "_IP=", "addr=", "host=")  # MASTER_ADDR=, NODE_IP=
 _HEX = "[0-9A-Fa-f]"
 ADDRESSES: tuple[Form, ...] = (
     Form(
@@ -243,7 +244,7 @@ def _address(found: re.Match[str]) -> str:
     first = int(found["first"])
     if first in (0, 127) or first == 255 or not before and found.end() == len(found.string):
         return found[0]
-    if BEFORE_ADDRESS.search(before) or found["port"]:
+    if BEFORE_ADDRESS.search(before) or before.endswith(ADDRESS_SETTINGS) or found["port"]:
         is_address = True
     elif BEFORE_VERSION.search(before):
         is_address = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.private_forms import hidden
 from doctor.redact import GENERIC_NAMES, Identity, redact_text
 from doctor.told_names import Names, masked_names, names_in
 
@@ -125,3 +126,9 @@ def test_a_name_that_is_a_word_of_the_subject_stays() -> None:
     names = names_in("root@a100:~# ls\nubuntu@torch:~$ ls\n/home/peft/x\n").without(GENERIC_NAMES)
     assert names is None or not names.hosts
     assert masked_names("A100, a100 and torch", names or Names()) == "A100, a100 and torch"
+
+
+@pytest.mark.parametrize("name", ["MASTER_ADDR", "NCCL_HOST", "NODE_IP", "--master_addr", "--host"])
+def test_an_address_that_a_setting_is_set_to(name: str) -> None:
+    told = hidden(f"ImportError: no\n{name}=203.0.113.77\ntorch==2.1.0.1\n", frozenset())
+    assert "203.0.113.77" not in told and "torch==2.1.0.1" in told
