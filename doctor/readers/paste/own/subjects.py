@@ -42,6 +42,8 @@ SIGHT = re.compile(r"sees (no GPU|\d{1,3} GPU)")
 BITSANDBYTES = re.compile(rf"({VERSION})(?:, loads (libbitsandbytes_\w{{1,40}}\.(?:so|dll|dylib)))?")
 LIBRARY = re.compile(rf"(?<![\w-])(?!in )([a-z][a-z-]{{1,30}}) ({VERSION})(?=[,;: ]|$)")
 LIST = re.compile(r"\s{0,8}(?:<summary>)?Installed packages \(\d{1,5}\)")
+# What a machine without a GPU does not have quotes the driver's words, and is no complaint there.
+NEEDLESS = re.compile(r"none is needed: |\s{0,8}\| `?\w{1,40}`? \| not-applicable \| ")
 LISTED = re.compile(rf"\s{{0,8}}([a-z0-9][a-z0-9-]{{0,80}})==({VERSION}|\?)\s{{0,8}}")
 
 
@@ -52,6 +54,8 @@ def read(lines: Sequence[str]) -> Iterator[Block]:
         told = line[:LOOK]
         head = examining(lines, number) if "Examining" in told else None
         found = IN_TERMINAL.match(told) or IN_MARKDOWN.fullmatch(told)
+        if (found and NEEDLESS.match(found[2] or "")) or NEEDLESS.match(told):
+            yield Block("lora-doctor", number, number, ())
         if notes and (head or number - notes.last > APART):
             yield from notes.block()
             notes = None

@@ -127,6 +127,7 @@ class _Teller:
             self.say("torch cuda", "none", "torch")
         if isinstance(seen.get("cuda_available"), bool):
             self.say("torch sees gpu", "yes" if seen["cuda_available"] else "no", "torch_runtime")
-        built = seen.get("arch_list")
+        # Half a list would make a build lack what it has: what follows shows that it is whole.
+        built = seen.get("arch_list") if "cuda_available" in seen else None
         words = [one for one in built if isinstance(one, str)] if isinstance(built, list) else []
         self.say("torch architectures", " ".join(words), "torch_runtime")
