@@ -1,6 +1,7 @@
 /* What both stubs share: the machine they play, read from a file of key=value lines, and the faults they are told
- * to have. LORA_DOCTOR_STUB names the file; LORA_DOCTOR_STUB_FAULTS holds the faults, "FUNCTION[@GPU]=WHAT" with
- * semicolons between, where FUNCTION may end in * and WHAT is a number or hang, segv, abort. */
+ * to have. LORA_DOCTOR_STUB names the file, which is read once, or each time where LORA_DOCTOR_STUB_CHANGES is set;
+ * LORA_DOCTOR_STUB_FAULTS holds the faults, "FUNCTION[@GPU]=WHAT" with semicolons between, where FUNCTION may end
+ * in * and WHAT is a number or hang, segv, abort. */
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,12 +15,12 @@
 static const char *profile(void) {
     static char *text;
     const char *path = getenv("LORA_DOCTOR_STUB");
-    if (!text) {
-        text = calloc(1, 1 << 20);
+    if (!text || getenv("LORA_DOCTOR_STUB_CHANGES")) {
+        if (!text) text = calloc(1, 1 << 20);
         FILE *file = path ? fopen(path, "r") : NULL;
         if (file) {
             text[0] = '\n'; /* every key follows a line's end */
-            (void)!fread(text + 1, 1, (1 << 20) - 2, file);
+            text[1 + fread(text + 1, 1, (1 << 20) - 2, file)] = '\0';
             fclose(file);
         }
     }
