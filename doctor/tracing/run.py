@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any
@@ -13,8 +13,6 @@ from doctor.child import Patience
 from doctor.collectors import Collected, Event, collect, program
 from doctor.facts import Gap
 from doctor.host import Host
-from doctor.memory.estimate import Device
-from doctor.memory.kernels import for_child
 from doctor.memory.plan import Plan
 from doctor.memory.shapes import ModelShape
 from doctor.memory.stream import Birth, Segment, Stream
@@ -80,17 +78,20 @@ def traced(
     target: Target,
     shape: ModelShape,
     plans: Sequence[Plan],
-    device: Device,
+    kernels: Mapping[str, Any],
     *,
     whole: bool = False,
     trust_remote_code: bool = False,
 ) -> Iterator[Stream | Gap]:
-    """The stream of each plan, in their order; a gap says why there is none. ``whole`` traces every layer."""
+    """The stream of each plan, in their order; a gap says why there is none.
+
+    ``kernels`` is what the child must know of the GPU (``memory.kernels.for_child``). ``whole``: every layer.
+    """
     few = shape.layers if whole else few_layers(shape)
     tracing = Tracing(shape.layers, len(plans))
     config = {
         "model": shape.config,
-        "kernels": for_child(device.compute_capability),
+        "kernels": dict(kernels),
         "runs": [[msgspec.to_builtins(plan), few if repeats(plan) else shape.layers] for plan in plans],
         "trust_remote_code": trust_remote_code,
         "folder": shape.folder,

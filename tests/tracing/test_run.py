@@ -10,6 +10,7 @@ import pytest
 from doctor.facts import Gap
 from doctor.host import LocalHost
 from doctor.memory.estimate import Device
+from doctor.memory.kernels import for_child
 from doctor.memory.plan import Plan
 from doctor.memory.shapes import ModelShape
 from doctor.memory.stream import Stream
@@ -21,6 +22,7 @@ pytestmark = pytest.mark.environments
 
 LAYERS = 7
 T4, A100 = Device(compute_capability="7.5"), Device(compute_capability="8.0")
+KERNELS = for_child("8.0")
 LLAMA: dict[str, Any] = {
     "model_type": "llama",
     "hidden_size": 256,
@@ -99,7 +101,8 @@ def shape_of(config: dict[str, Any]) -> ModelShape:
 def streams(
     python: str, config: dict[str, Any], *plans: Plan, device: Device = A100, **how: Any
 ) -> list[Stream]:
-    found = list(traced(LocalHost(), Target(python, "--python"), shape_of(config), plans, device, **how))
+    target, kernels = Target(python, "--python"), for_child(device.compute_capability)
+    found = list(traced(LocalHost(), target, shape_of(config), plans, kernels, **how))
     assert not [one for one in found if isinstance(one, Gap)], found
     return [one for one in found if isinstance(one, Stream)]
 
@@ -163,19 +166,19 @@ def test_the_fused_loss_makes_no_logits(base_python: str) -> None:
 def test_a_model_that_cannot_be_built_leaves_a_gap_and_the_next_is_traced(base_python: str) -> None:
     target = Target(base_python, "--python")
     wrong = changed(target_modules=("no_such_module",))
-    found = list(traced(LocalHost(), target, shape_of(LLAMA), [wrong, PLAN], A100))
+    found = list(traced(LocalHost(), target, shape_of(LLAMA), [wrong, PLAN], KERNELS))
     assert isinstance(found[0], Gap) and "no_such_module" in found[0].reason
     assert isinstance(found[1], Stream)
 
 
 def test_an_architecture_that_transformers_does_not_know(base_python: str) -> None:
     config = {**LLAMA, "model_type": "no_such_model"}
-    (found,) = traced(LocalHost(), Target(base_python, "--python"), shape_of(config), [PLAN], A100)
+    (found,) = traced(LocalHost(), Target(base_python, "--python"), shape_of(config), [PLAN], KERNELS)
     assert isinstance(found, Gap) and "no_such_model" in found.reason
 
 
 def test_a_target_without_torch_says_so() -> None:
     import sys
 
-    (found,) = traced(LocalHost(), Target(sys.executable, "--python"), shape_of(LLAMA), [PLAN], A100)
+    (found,) = traced(LocalHost(), Target(sys.executable, "--python"), shape_of(LLAMA), [PLAN], KERNELS)
     assert isinstance(found, Gap) and "torch" in found.reason

@@ -88,8 +88,7 @@ def from_config(config, attention, plan):
             model = factory.from_config(config, **options)
     finally:
         torch.set_default_dtype(before)
-    model = model.to(low)
-    model.tie_weights()  # on meta a cast parts what is one tensor
+    model.tie_weights()  # on meta some releases leave two tensors of what is one
     return model.train()
 
 

@@ -9,6 +9,7 @@ def run_steps(life, model, plan, mode):
     state = {}
     for life.step in range(STEPS):
         for _ in range(2 if plan["accumulation"] > 1 else 1):
+            kept = None
             kept = micro_batch(life, model, plan, mode)
             life.mark([parameter.grad for parameter in parameters if parameter.grad is not None], "gradients")
         with life.during("optimizer", part="optimizer"):
