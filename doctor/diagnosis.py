@@ -42,6 +42,7 @@ ADDITIONS = ("/missing", "/stack-missing", "/requirement-unsatisfied")
 # Findings that say only that a stage failed: whatever explains the failure comes in their place.
 FAILURES = ("import-failed", "import-crashed", "import-hung", "stage-failed")
 PREDICTED = "smoke/predicted-failure"
+ASKED_FOR = ("reading", "workload")  # facts that are there only where somebody asks for them
 # Whoever asks such a driver dies or waits as well, and leaves no words.
 DEADLY = ("driver/crashes", "driver/hangs")
 
@@ -71,8 +72,8 @@ def diagnose(
     """Judge facts by every rule or by those given, fold symptoms into their causes, order what is left."""
     if rules is None:
         rules = machine_rules() if facts.script is None else all_rules()
-    if facts.reading is None:
-        rules = [rule for rule in rules if rule.id != PREDICTED]  # nobody asked for it
+    unasked = {field for field in ASKED_FOR if getattr(facts, field) is None}
+    rules = [rule for rule in rules if not unasked & {*rule.needs}]
     found, not_judged = judge(facts, rules)
     prefixes = tuple(prefix for prefix in ignore if prefix)
     kept = [finding for finding in found if not finding.id.startswith(prefixes)] if prefixes else found
@@ -258,6 +259,8 @@ def ordered(findings: Iterable[Finding]) -> list[Finding]:
         layer = LAYERS.index(subject) if subject in LAYERS else len(LAYERS)
         if finding.id.endswith(ADDITIONS):
             layer = len(LAYERS) + 1
+        if subject == "workload":
+            layer = len(LAYERS) + 2  # an environment that works comes before a plan that fits it
         rank = SEVERITIES.index(finding.severity), not bites(finding)
         return (*rank, layer, CONFIDENCES.index(finding.confidence), finding.id)
 

@@ -1,8 +1,9 @@
 """Every fact type: the dictionary of the domain.
 
 Facts hold what was seen, as plain values; what it means is decided in ``rules``. A field of
-:class:`Facts` is None exactly when one :class:`Gap` says why it could not be had; ``reading``, ``script`` and
-``paste`` are there only where a command asks for them. Units are in the names: ``_bytes``, ``_s``.
+:class:`Facts` is None exactly when one :class:`Gap` says why it could not be had; ``reading``,
+``workload``, ``script`` and ``paste`` are there only where a command asks for them. Units are in the
+names: ``_bytes``, ``_s``.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from doctor.native import Linkage as Linkage
 from doctor.paste import Paste
 from doctor.script import Script
 from doctor.wanted import Wanted
+from doctor.workload import Workload as Workload
 
 Stage = Literal[
     "install",
@@ -297,6 +299,7 @@ class Facts(Fact, frozen=True, kw_only=True):
     trial: Trial | None = None
     hashes: FileCheck | None = None
     reading: Reading | None = None  # of `check --static` alone
+    workload: Workload | None = None  # of `check --plan` alone
     script: Script | None = None  # of `lint` alone: what is held against the packages
     paste: Paste | None = None  # of `triage` alone: what is said, and where
     gaps: tuple[Gap, ...] = ()

@@ -7,6 +7,7 @@ of its code cells joined; :meth:`Script.where` turns them into a cell and a line
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
@@ -129,6 +130,9 @@ class Script(Said, frozen=True, kw_only=True):
     cells: tuple[int, ...] = ()  # of a notebook: the first line of each cell in the joined text
     cell_numbers: tuple[int, ...] = ()  # of a notebook: which cell that is, all kinds counted, from 1
     skipped: tuple[str, ...] = ()  # parts that could not be parsed, and why
+    # Defaults of the script's own options, dataclass fields and parameters: {"batch_size": 4}
+    options: Mapping[str, Constant] = {}
+    truncations: tuple[int, ...] = ()  # to how many tokens its tokenizers cut
 
     def where(self, line: int) -> str:
         """A line in words: "12", "cell 3, line 4"."""

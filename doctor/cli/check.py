@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,10 @@ from doctor.cli.output import FILE_STYLE, deliver, exit_code, is_animated, refus
 from doctor.render.terminal import LiveTerminal
 from doctor.smoke.trial import STAGE_LIMIT_S
 
+if TYPE_CHECKING:
+    from doctor.cli.planned import Planned
+    from doctor.host import LocalHost
+
 
 def check(
     python: options.Python = None,
@@ -21,10 +25,9 @@ def check(
         bool, typer.Option("--all-environments", help="Every interpreter found near here, one line each.")
     ] = False,
     quick: options.Quick = False,
-    static: Annotated[
-        bool,
-        typer.Option("--static", help="Read the packages' sources instead of importing them, in seconds."),
-    ] = False,
+    static: options.Static = False,
+    plan: options.PlanFile = None,
+    model: options.PlanModel = None,
     timeout: options.Timeout = STAGE_LIMIT_S,
     format: options.FormatOption = "terminal",
     output: options.Output = None,
@@ -38,8 +41,9 @@ def check(
     if all_environments:
         from doctor.cli.environments import check_all
 
-        if python:
-            refuse("--python and --all-environments exclude one another", "leave one of them out")
+        for option in ("--python" if python else "", "--plan" if plan else ""):
+            if option:
+                refuse(f"{option} and --all-environments exclude one another", "leave one of them out")
         raise typer.Exit(check_all(host, format, output, ignore or (), strict))
     target = chosen_target(host, python)
     examination = Examination(
@@ -48,6 +52,7 @@ def check(
         static=static,
         stage_limit_s=timeout,
         ignore=ignore or (),
+        planned=planned_in(host, plan, model),
     )
     # A quick check that a program reads comes all at once: telling it bit by bit only costs time.
     if format == "terminal" and output is None and (sys.stdout.isatty() or not quick):
@@ -58,3 +63,14 @@ def check(
         report = examination.run()
         deliver(rendered(report, format, style), output)
     raise typer.Exit(exit_code(report, strict))
+
+
+def planned_in(host: LocalHost, path: str | None, model: str | None) -> Planned | None:
+    """The plan of a file, where one is named. Leaves with 2 where it states none."""
+    if path is None:
+        if model:
+            refuse("--model says whose plan it is, and there is none", "name a file with --plan")
+        return None
+    from doctor.cli.planned import Planned
+
+    return Planned(host, path, model)

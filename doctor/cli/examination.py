@@ -11,6 +11,7 @@ from doctor.probes import Looks
 from doctor.target import Target, TargetNotFound, find_target
 
 if TYPE_CHECKING:
+    from doctor.cli.planned import Planned
     from doctor.facts import Facts
     from doctor.findings import Report
     from doctor.redact import Identity
@@ -28,9 +29,10 @@ class Examination:
         stage_limit_s: float,
         static: bool = False,
         ignore: Sequence[str] = (),
+        planned: Planned | None = None,
     ) -> None:
         self.looks, self.host, self.target, self.ignore = looks, looks.host, looks.target, tuple(ignore)
-        self.static = static
+        self.static, self.planned = static, planned
         looks.quick, looks.trial.stage_limit_s = quick or static, stage_limit_s
         looks.left_out_by = "--static" if static else "--quick"
         self.live: LiveTerminal | None = None
@@ -52,10 +54,25 @@ class Examination:
                 self.looks.trial.on_stage = self.say
                 self.say("what is installed")
             fields = STATIC_FIELDS if self.static else FIELDS
-            return self.judged(gather(self.looks, self.tell if self.live else None, fields))
+            facts = gather(self.looks, self.tell if self.live else None, fields)
+            return self.judged(self.with_workload(facts, self.planned) if self.planned else facts)
         finally:
             if self.live:
                 self.live.stop()
+
+    def with_workload(self, facts: Facts, planned: Planned) -> Facts:
+        """The facts with what the plan needs; a gap where that cannot be told."""
+        import msgspec
+
+        from doctor.workload import Workload
+
+        self.say("the plan")
+        found = planned.workload(facts, self.target, traces=not self.looks.quick)
+        told = {"workload": found} if isinstance(found, Workload) else {"gaps": (*facts.gaps, found)}
+        facts = msgspec.structs.replace(facts, **told)
+        if self.live:
+            self.tell(facts)
+        return facts
 
     def judged(self, facts: Facts) -> Report:
         """The redacted report of facts."""

@@ -25,6 +25,16 @@ Ignore = Annotated[
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with 1 for warnings and gaps as well; --quick leaves gaps.")
 ]
+Static = Annotated[
+    bool, typer.Option("--static", help="Read the packages' sources instead of importing them, in seconds.")
+]
+PlanFile = Annotated[
+    str | None,
+    typer.Option("--plan", metavar="FILE", help="A plan.toml or train.py: will it fit into memory?"),
+]
+PlanModel = Annotated[
+    str | None, typer.Option("--model", metavar="MODEL", help="The plan's model, where it names none.")
+]
 NoColor = Annotated[bool, typer.Option("--no-color", help="Plain text.")]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to tell it.")]
 FileFormatOption = Annotated[FileFormat, typer.Option("--format", help="How to tell it.")]

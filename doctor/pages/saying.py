@@ -10,6 +10,7 @@ SHOWN_PACKAGES = 4
 CHECK: Command = ("lora-doctor", "check")
 QUICK: Command = ("lora-doctor", "check", "--quick")
 LINT: Command = ("lora-doctor", "lint", "train.py")
+PLAN: Command = ("lora-doctor", "check", "--quick", "--plan", "train.py")
 
 
 def seen_by(*sources: Rule | Row) -> str:
@@ -21,6 +22,8 @@ def seen_by(*sources: Rule | Row) -> str:
         return "The message tells of it." if not first.question and "See:" not in first.page else ""
     if "script" in first.needs:
         return "Reading the script finds it, with the line; nothing runs."
+    if "workload" in first.needs:
+        return "The check of a plan finds it before the run."
     if "trial" in first.needs:
         return "The check finds it by trying."
     return "The check finds it."
@@ -35,6 +38,8 @@ def looks_of(*sources: Rule | Row) -> tuple[Command, ...]:
         return ()
     if "script" in first.needs:
         return (LINT,)
+    if "workload" in first.needs:
+        return (PLAN,)
     return (CHECK,) if "trial" in first.needs else (QUICK,)
 
 

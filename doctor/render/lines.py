@@ -13,7 +13,7 @@ import msgspec
 
 from doctor.facts import Facts, Interpreter, StageRun
 from doctor.findings import Finding
-from doctor.render import describe, native
+from doctor.render import describe, native, workload
 
 Mark = Literal["ok", "note", "warn", "FAIL", "?"]
 
@@ -57,6 +57,7 @@ LINES = (
 )
 OF_CUDA = ("cuda versions", "compiling")  # told where there is a GPU, a driver or a torch for CUDA
 SOURCES = Line("sources", ("reading",), describe.sources)  # told where they were read
+PLAN = Line("plan", ("workload",), workload.plan)  # told where one was asked about
 
 # Subjects of finding ids that are no title themselves.
 _TITLE_OF_SUBJECT = {
@@ -66,6 +67,7 @@ _TITLE_OF_SUBJECT = {
     "cuda": "native libraries",
     "triton": "compiling",
     "extension": "native libraries",
+    "workload": "plan",
 }
 _INTERPRETER_FAULTS = (
     "interpreter-does-not-start",
@@ -77,14 +79,15 @@ _INTERPRETER_FAULTS = (
     "stale-or-other-environment",
 )
 _STAGE_SUBJECTS = ("import", "smoke", "stage", "trial")  # no library is named: the stage decides
-_NO_LINE = ("doctor", "script", "workload")
+_NO_LINE = ("doctor", "script")
 
 
 def lines_of(facts: Facts) -> tuple[Line, ...]:
     """The lines of one check."""
-    asked = facts.reading is not None or any(gap.about == "reading" for gap in facts.gaps)
+    gaps = {gap.about for gap in facts.gaps}
     told = tuple(line for line in LINES if line.title not in OF_CUDA or is_about_cuda(facts))
-    return (*told, SOURCES) if asked else told
+    asked = (line for line in (SOURCES, PLAN) if line.fields[0] in gaps or getattr(facts, line.fields[0]))
+    return (*told, *asked)
 
 
 def is_about_cuda(facts: Facts) -> bool:

@@ -150,3 +150,15 @@ def fp16(facts: Facts) -> Fixes:
 def nf4(facts: Facts) -> Fixes:
     """4 bit in place of 8."""
     return (Fix("load_in_4bit=True in place of load_in_8bit=True", scope="script"),)
+
+
+def smaller_plan(facts: Facts) -> Fixes:
+    """What makes a fine-tune smaller, the cheapest first."""
+    return (
+        Fix(
+            "Batch size 1 with gradient accumulation, gradient checkpointing, a shorter max_length, then "
+            "4 bits (QLoRA)",
+            scope="script",
+        ),
+        Fix("Then a smaller model, ZeRO-3 or FSDP over several GPUs, or a larger GPU", scope="hardware"),
+    )

@@ -39,7 +39,7 @@ from doctor.triage.told import contradictions as contradictions
 from doctor.triage.told_devices import accelerators_of, gpus_of
 
 ARCHITECTURES = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
-OF_COMMANDS = ("gaps", "reading", "script", "paste")  # there only where a command asks for them
+OF_COMMANDS = ("gaps", "reading", "workload", "script", "paste")  # there only where a command asks for them
 # Told of Linux alone.
 OF_LINUX: tuple[Topic, ...] = ("container", "wsl", "libc", "kernel", "library", "shared memory")
 BY_HAND: tuple[Form, ...] = ("issue form", "prose")

@@ -65,7 +65,7 @@ def test_every_field_is_one_of_facts() -> None:
         ("flash-attn/too-old", "training libraries"),
         ("doctor/rule-crashed", None),
         ("script/removed-argument", None),
-        ("workload/does-not-fit", None),
+        ("workload/does-not-fit", "plan"),
     ],
 )
 def test_title_of_a_finding(id: str, title: str | None) -> None:

@@ -34,7 +34,7 @@ def test_a_field_is_absent_exactly_where_a_gap_says_why() -> None:
     found = facts(said("package", "2.3.0", "torch"), said("os", "linux"))
     gaps = {gap.about for gap in found.gaps}
     absent = {name for name in Facts.__struct_fields__ if getattr(found, name) is None}
-    assert gaps == absent - {"reading", "script", "paste"}
+    assert gaps == absent - {"reading", "workload", "script", "paste"}
     assert {"torch", "gpus", "driver", "environment"} <= gaps
 
 

@@ -17,7 +17,7 @@ from .surroundings import BANNER
 from .table import row_of
 
 pytestmark = pytest.mark.environments
-OF_OTHERS = ("reading", "script", "paste")  # facts that check does not ask for
+OF_OTHERS = ("reading", "workload", "script", "paste")  # facts that check does not ask for
 
 
 @pytest.fixture

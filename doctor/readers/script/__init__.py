@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 
+from doctor.readers.script.options import options_of, truncations_of
 from doctor.readers.script.reading import Reading
 from doctor.readers.script.source import ScriptUnreadable, parse_source
 from doctor.readers.script.statements import Statements
@@ -26,6 +27,7 @@ def read_script(text: str, name: str) -> Script:
         reading = followed(source.tree, source.text)
     except RecursionError as error:
         raise ScriptUnreadable("it is nested too deeply to be followed") from error
+    options = options_of(source.tree)
     return Script(
         name=name,
         imports=tuple(sorted(reading.imports.values(), key=lambda one: (one.place.line, one.place.column))),
@@ -34,6 +36,8 @@ def read_script(text: str, name: str) -> Script:
         cells=source.cells,
         cell_numbers=source.cell_numbers,
         skipped=source.skipped,
+        options=options,
+        truncations=truncations_of(source.tree, options),
     )
 
 

@@ -13,7 +13,7 @@ from doctor.readers.paste.own.documents import Document, documents
 from doctor.readers.paste.own.telling import tell
 
 # Fields that only some commands fill, and that no gap explains.
-OF_SOME_COMMANDS = ("reading", "script", "paste", "gaps")
+OF_SOME_COMMANDS = ("reading", "workload", "script", "paste", "gaps")
 
 
 def read(lines: Sequence[str]) -> Iterator[Block]:
