@@ -72,6 +72,11 @@ def redact_resolution(resolution: Resolution, identity: Identity) -> Resolution:
     return _walk(resolution, _masker(identity, GENERIC_NAMES.union(resolution.pins)))
 
 
+def redact_fact(fact: _T, identity: Identity) -> _T:
+    """A fact of its own, such as an estimate, without names and secrets."""
+    return _walk(fact, _masker(identity, GENERIC_NAMES))
+
+
 def redact_text(text: str, identity: Identity) -> str:
     """One text without names and secrets: what is said outside a report."""
     return _masker(identity, GENERIC_NAMES)(text)

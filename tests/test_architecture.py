@@ -17,7 +17,10 @@ PACKAGE = Path(doctor.__file__).parent
 MATRIX = Path(compat_matrix.__file__).parent
 SOURCES = {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))}
 # Programs for other interpreters.
-FOREIGN = re.compile(r"collectors/(?!__init__)\w+\.py|smoke/child/(?!__init__)\w+\.py")
+FOREIGN = re.compile(
+    r"collectors/(?!__init__)\w+\.py|(?:smoke|tracing|measuring)/child/(?!__init__)\w+\.py"
+    r"|watching/hook/\w+\.py"
+)
 OURS = {name: path for name, path in SOURCES.items() if not FOREIGN.fullmatch(name)}
 
 EXAMINED = {
@@ -33,6 +36,7 @@ EXAMINED = {
 }
 MAY_OPEN = {
     "host.py",
+    "processes.py",  # the hook of watch, into a folder of its own
     "cli/__init__.py",  # the crash file, and a closed standard output
     "cli/output.py",  # the report
     "cli/report.py",  # the form for issues, into the repository
@@ -89,10 +93,10 @@ def test_in_the_collectors_nvml_alone_imports_a_library() -> None:
         for name in SOURCES
         if name.startswith("collectors/") and {module.split(".")[0] for module in imports(name)} & EXAMINED
     }
-    assert importers == {"collectors/nvml.py"}
+    assert importers == {"collectors/nvml.py", "collectors/device_memory.py"}
 
 
-@pytest.mark.parametrize("name", sorted(set(OURS) - {"host.py", "child.py"}))
+@pytest.mark.parametrize("name", sorted(set(OURS) - {"host.py", "child.py", "processes.py"}))
 def test_processes_are_started_in_one_place(name: str) -> None:
     started = {"subprocess", "multiprocessing", "psutil", "pty", "asyncio"} & {
         module.split(".")[0] for module in imports(name)
@@ -150,8 +154,9 @@ MAY_IMPORT = {
     "fact.py": set(),
     "hardware.py": {"fact"},
     "native.py": {"fact"},
-    "facts.py": {"fact", "hardware", "native", "paste", "script", "wanted"},
+    "facts.py": {"fact", "hardware", "native", "paste", "script", "wanted", "workload"},
     "paste.py": {"fact"},
+    "workload.py": {"fact"},
     "variables.py": set(),
     "stack.py": set(),
     "driver_text.py": set(),
@@ -164,6 +169,7 @@ MAY_IMPORT = {
     "child.py": set(),
     "host.py": {"child", "loader_cache"},
     "loader_cache.py": set(),
+    "processes.py": set(),
     "target.py": {"host"},
     "failures.py": {"facts"},
     "edits.py": {"findings", "wanted"},
@@ -182,6 +188,23 @@ def test_the_lowest_parts_stand_on_what_is_named_here(name: str) -> None:
     [
         ("rules/", {"host", "target", "probes", "collectors", "smoke", "render", "cli", "checkup"}),
         ("matrix/", {"host", "target", "probes", "collectors", "smoke", "render", "cli", "checkup"}),
+        (
+            "memory/",
+            {
+                "host",
+                "target",
+                "probes",
+                "collectors",
+                "smoke",
+                "tracing",
+                "measuring",
+                "watching",
+                "estimating",
+                "render",
+                "cli",
+                "checkup",
+            },
+        ),
         ("probes/", {"rules", "matrix", "diagnosis", "findings", "cures", "render", "cli"}),
         (
             "render/",
@@ -208,6 +231,8 @@ def test_the_lowest_parts_stand_on_what_is_named_here(name: str) -> None:
         ),
         ("linking/", {"probes", "rules", "matrix", "diagnosis", "findings", "cures", "render", "cli"}),
         ("smoke/", {"rules", "matrix", "diagnosis", "findings", "cures", "render", "cli", "probes"}),
+        ("watching/", {"rules", "matrix", "diagnosis", "findings", "cures", "render", "cli", "probes"}),
+        ("measuring/", {"rules", "matrix", "diagnosis", "findings", "cures", "render", "cli", "probes"}),
     ],
 )
 def test_gather_judge_tell_is_one_direction(folder: str, never: set[str]) -> None:

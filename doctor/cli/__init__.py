@@ -20,7 +20,8 @@ def main() -> None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stdout = Forgiving(sys.stdout)
     for number in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, number):
+        # Under nohup the one stays ignored, for a watched command as well.
+        if hasattr(signal, number) and signal.getsignal(getattr(signal, number)) != signal.SIG_IGN:
             signal.signal(getattr(signal, number), leave_cleanly)
     codecs.register_error("escaped", escaped)
     for stream in (sys.stdout, sys.stderr):

@@ -6,10 +6,12 @@ import typer
 
 from doctor.cli.check import check
 from doctor.cli.explain import explain
+from doctor.cli.fit import fit
 from doctor.cli.lint import lint
 from doctor.cli.report import report
 from doctor.cli.resolve import resolve
 from doctor.cli.triage import triage
+from doctor.cli.watch import watch
 from doctor.cli.words import Command, Group
 
 app = typer.Typer(
@@ -20,8 +22,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Finds the true cause of a broken LoRA or QLoRA environment and gives the command that cures it.",
 )
-for command in (check, triage, explain, report, lint, resolve):
+for command in (check, triage, explain, report, lint, resolve, fit):
     app.command(cls=Command)(command)
+# What stands behind the first word that is no option belongs to the watched command.
+app.command(cls=Command, context_settings={"allow_interspersed_args": False})(watch)
 
 
 @app.callback(invoke_without_command=True)

@@ -1,4 +1,4 @@
-"""The head start of ``check``: its children run while the command line's own library is imported.
+"""The head start of ``check`` and ``fit``: children run while the command line's own library is imported.
 
 Importing typer takes as long as looking through a whole environment does. So the target is read off the
 arguments beforehand, and what was begun is taken up by the command if it comes to the same target.
@@ -13,14 +13,15 @@ from doctor.host import LocalHost
 from doctor.probes import Looks
 from doctor.target import Target, TargetNotFound, find_target
 
+EXAMINING = ("check", "fit")
 NOT_ONE_TARGET = ("-h", "--help", "--all-environments")
 _begun: list[Looks] = []
 _hosts: list[LocalHost] = []
 
 
 def begin(arguments: Sequence[str]) -> None:
-    """Start looking at the target that the arguments of ``check`` name, where they plainly name one."""
-    if arguments[:1] != ["check"] or any(word in NOT_ONE_TARGET for word in arguments):
+    """Start looking at the target that the arguments of a command name, where they plainly name one."""
+    if not arguments or arguments[0] not in EXAMINING or any(word in NOT_ONE_TARGET for word in arguments):
         return
     host = this_machine()
     with suppress(TargetNotFound):  # the command will say so

@@ -1,7 +1,7 @@
 """Option values taken as they are, without pydantic.
 
 Recent releases of typer hand every value to pydantic, whose import takes longer than a whole quick check.
-Our options are words, one number and a choice, so this is all the conversion there is. Where typer keeps
+Our options are words, numbers and choices, so this is all the conversion there is. Where typer keeps
 its conversion elsewhere, nothing is replaced and only the time is lost.
 """
 
@@ -25,7 +25,17 @@ class Words:
         choices = param.type_descriptor.choices
         if choices and value not in choices:
             raise typer.BadParameter(f"{value!r} is not one of {', '.join(choices)}.", ctx, param)
+        if param.type_descriptor.annotation is int:
+            return whole(value, param, ctx)
         return number(value, param, ctx) if param.type_descriptor.annotation is float else value
+
+
+def whole(value: Any, param: Any, ctx: Any) -> int:
+    """A whole number as people write it in digits. Raises ``typer.BadParameter``."""
+    text = str(value)
+    if not (text.isascii() and text.lstrip("-").isdigit() and len(text) <= 18):
+        raise typer.BadParameter(f"{value!r} is not a whole number.", ctx, param)
+    return int(text)
 
 
 def number(value: Any, param: Any, ctx: Any) -> float:

@@ -55,6 +55,12 @@ def grown(points: Sequence[Point], floor: Floor, warm_up: float) -> Slope | None
     return line if goes_on and is_much and max(falls, default=0.0) < DROP * growth else None
 
 
+def is_told(levels: Sequence[Level], floor: Floor) -> bool:
+    """Were there points enough, behind the warm-up, that growth above the floor would have been found?"""
+    after = [level.step for level in levels if level.step >= warm_up_of(levels)]
+    return len(after) >= LEAST_POINTS and after[-1] - after[0] >= floor.steps
+
+
 def warm_up_of(levels: Sequence[Level]) -> float:
     """The step at which a run has warmed up."""
     first, last = levels[0].step, levels[-1].step

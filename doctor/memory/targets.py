@@ -16,6 +16,9 @@ from doctor.memory.shapes import Matrix, ModelShape
 from doctor.memory.validity import PlanInvalid
 
 ALL_LINEAR = "all-linear"
+# What counts in a pattern: an escaped character or a set of some is one thing, whatever it holds.
+TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d*,?\d*\}|.", re.DOTALL)
+SIDE_BY_SIDE = re.compile(r"[*+]\??[()]*(?:\.|\\[wWDS])[*+]")
 
 
 class Recipe(Fact, frozen=True, kw_only=True):
@@ -113,10 +116,21 @@ def adapted(shape: ModelShape, recipe: Recipe) -> Iterator[Adapted]:
         )
 
 
+def unmatched(shape: ModelShape, plan: Plan) -> tuple[str, ...]:
+    """The names in a plan's options that no module of the model has; PEFT passes over them in silence."""
+    if plan.method == "full" or plan.adapter is not None:
+        return ()
+    paths = [path for matrix in with_head(shape) for path, _ in places(matrix, shape)]
+    targets = () if plan.target_modules == (ALL_LINEAR,) else plan.target_modules
+    missed = [name for name in targets if not any(matches(path, (name,)) for path in paths)]
+    missed += [name for name in plan.modules_to_save if not any(_is_saved(path, (name,)) for path in paths)]
+    return tuple(dict.fromkeys(missed))
+
+
 def saved(shape: ModelShape, recipe: Recipe) -> Iterator[tuple[Matrix, int]]:
     """Matrices of which a copy is trained in full, and how many of each."""
     for matrix in with_head(shape):
-        count = sum(times for path, times in places(matrix, shape) if _is_saved(path, recipe))
+        count = sum(times for path, times in places(matrix, shape) if _is_saved(path, recipe.saved))
         if count:
             yield matrix, count
 
@@ -143,7 +157,7 @@ def places(matrix: Matrix, shape: ModelShape) -> Iterator[tuple[str, int]]:
 
 def _is_target(matrix: Matrix, path: str, recipe: Recipe) -> bool:
     targets = recipe.targets
-    if matrix.fused or matrix.role == "norm" or _is_saved(path, recipe) or matches(path, recipe.excluded):
+    if matrix.fused or matrix.role == "norm" or _is_saved(path, recipe.saved) or matches(path, recipe.excluded):
         return False
     if targets == ALL_LINEAR:
         return matrix.is_linear
@@ -161,10 +175,12 @@ def matches(path: str, names: tuple[str, ...] | str) -> bool:
     return any(path == name or path.endswith(f".{name}") for name in names)
 
 
-def _is_saved(path: str, recipe: Recipe) -> bool:
+def _is_saved(path: str, names: tuple[str, ...]) -> bool:
+    if not recipe.saved:
+        return False
     parts = path.split(".")
     modules = [".".join(parts[:end]) for end in range(1, len(parts) + 1)]
-    return any(module.endswith(name) for module in modules for name in recipe.saved)
+    return any(module.endswith(name) for module in modules for name in names)
 
 
 def _in_layers(path: str, recipe: Recipe) -> bool:
@@ -182,12 +198,34 @@ def _rank_at(path: str, recipe: Recipe) -> int:
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
+    if may_be_endless(text):
+        raise PlanInvalid(
+            f"{text[:60]!r} repeats what repeats: to match it may take forever",
+            "Give the ends of module names instead.",
+        )
     try:
         return re.compile(text)
     except re.error as error:
         raise PlanInvalid(
             f"{text[:60]!r} is no pattern: {error}", "Give the ends of module names instead."
         ) from None
+
+
+def may_be_endless(pattern: str) -> bool:
+    """Has it repetitions within or right after one another, whose ways to match multiply?"""
+    if SIDE_BY_SIDE.search(pattern):
+        return True
+    groups, closed = [False], False  # does each open group repeat something; did the last one to close
+    for token in (found[0] for found in TOKEN.finditer(pattern)):
+        repeats = token in ("*", "+") or token.endswith(",}")
+        if repeats and closed:
+            return True
+        closed = token == ")" and groups.pop() if len(groups) > 1 else False
+        if token == "(":
+            groups.append(False)
+        elif repeats or closed:
+            groups[-1] = True
+    return False
 
 
 def _own_choice(shape: ModelShape) -> tuple[str, ...] | str:

@@ -80,7 +80,7 @@ class Process(Fact, frozen=True, kw_only=True):
     looks: tuple[Look, ...] = ()
     steps: int | None = None  # of its first optimizer; None where torch cannot tell
     step_s: float | None = None  # median time of a step
-    resident: tuple[Level, ...] = ()  # its resident memory right after a step
+    resident: tuple[Level, ...] = ()  # right after a step, without mapped files
     steps_in_eval_mode: bool = False  # it trains with model.eval(), so the mode says nothing
     expandable_segments: bool = False
 

@@ -71,6 +71,10 @@ def remarks(plan: Plan, shape: ModelShape) -> tuple[str, ...]:
     if isinstance(positions, int) and 0 < positions < plan.sequence_length:
         asked = plan.sequence_length
         found.append(f"{asked} tokens are more than the {positions} positions of the model's config.")
+    if plan.gpus == 1 and plan.sharding != "none":
+        found.append(f"On one GPU {plan.sharding} divides nothing.")
+    if plan.offload != "none" and plan.sharding == "none":
+        found.append("Offloading is DeepSpeed's or FSDP's work: without --sharding nothing does it.")
     takes_in_experts = (
         plan.method != "full" and plan.target_modules == ("all-linear",) and plan.adapter is None
     )

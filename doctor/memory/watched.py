@@ -4,13 +4,24 @@ records gradients, another process.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from doctor.findings import Evidence, Finding, Fix
 from doctor.memory import allocator_setting
 from doctor.memory.amounts import MIB, amount
-from doctor.memory.growth import LEAST_POINTS, LEAST_STEPS, growth_of, leaks, unexplained, warm_up_of
-from doctor.memory.usage import Gpu, Look, Process, Run, Torch
+from doctor.memory.growth import (
+    ALLOCATED,
+    LEAST_POINTS,
+    LEAST_STEPS,
+    RESIDENT,
+    Floor,
+    growth_of,
+    is_told,
+    leaks,
+    unexplained,
+    warm_up_of,
+)
+from doctor.memory.usage import Gpu, Level, Look, Process, Run, Torch
 
 LEAST_LOOKS = 3  # in a row, into the forward of a model in eval mode
 PIECES_SHARE, PIECES_BYTES = 0.15, 256 * MIB
@@ -216,25 +227,37 @@ def _spill(run: Run) -> Iterator[Finding]:
 
 def _quiet(run: Run) -> Finding:
     """Nothing was found: because it is steady, or because too little was seen."""
-    flat = [
-        levels
+    seen = [
+        (levels, floor)
         for one in run.processes
-        for levels in (*(d.levels for d in one.devices), one.resident)
+        for levels, floor in [(d.levels, ALLOCATED) for d in one.devices] or [(one.resident, RESIDENT)]
         if levels
     ]
-    seen = max((levels[-1].step - levels[0].step for levels in flat), default=0)
-    if seen >= LEAST_STEPS:
+    judged = [(levels[-1].step - levels[0].step, floor) for levels, floor in seen if is_told(levels, floor)]
+    if judged:
+        steps, floor = max(judged)
         return Finding(
             id="memory/steady",
             severity="note",
-            confidence="confirmed",
-            title=f"Steady: over {seen} steps nothing grows that should not",
+            confidence="confirmed" if floor is ALLOCATED else "likely",
+            title=f"Steady: over {steps} steps nothing grows that should not",
+            why=""
+            if floor is ALLOCATED
+            else "In the memory of a process, growth below "
+            f"{amount(RESIDENT.absolute_bytes)} is not told from what the C library keeps.",
         )
-    why = f"{seen} steps were seen and {LEAST_STEPS} are needed" if flat else "no optimizer step was seen"
     return Finding(
         id="memory/undetermined",
         severity="note",
         confidence="possible",
         title="Too little was seen to tell whether memory grows",
-        why=why[0].upper() + why[1:] + ".",
+        why=_too_little(*max(seen, key=lambda one: len(one[0]))) if seen else "No optimizer step was seen.",
+    )
+
+
+def _too_little(levels: Sequence[Level], floor: Floor) -> str:
+    steps = levels[-1].step - levels[0].step
+    return (
+        f"{steps} steps were seen at {len(levels)} moments; behind the warm-up {floor.steps} steps at "
+        f"{LEAST_POINTS} moments are needed. For a short run, take a shorter --interval."
     )

@@ -48,6 +48,22 @@ def test_few_steps_are_no_leak() -> None:
     assert ids(*diagnosed(run(process(device(levels=told))))) == ["memory/undetermined"]
 
 
+def test_few_moments_are_not_called_steady() -> None:
+    """Sixty steps of a leak of 50 MiB, of which a short run at long intervals saw six."""
+    told = levels(lambda step: 10 * GIB + step * 50 * MIB, steps=60, every=10)
+    [finding] = diagnosed(run(process(device(levels=told))))
+    assert finding.id == "memory/undetermined"
+    assert finding.why.startswith("50 steps were seen at 6 moments; behind the warm-up 20 steps at 8 moments")
+
+
+def test_the_memory_of_a_process_is_steady_within_what_can_be_told() -> None:
+    [steady] = diagnosed(run(process(resident=levels(lambda step: GIB))))
+    assert (steady.id, steady.confidence) == ("memory/steady", "likely")
+    assert "growth below 48.00 MiB is not told" in steady.why
+    [short] = diagnosed(run(process(resident=levels(lambda step: GIB, steps=40, every=1))))
+    assert short.id == "memory/undetermined"  # 50 steps are needed to tell growth there
+
+
 def test_warm_up_is_no_leak() -> None:
     """Optimizer states come with the first step, autotuning in some more; then it is flat."""
     grown = device(lambda step: 10 * GIB + min(step, 20) * 100 * MIB)

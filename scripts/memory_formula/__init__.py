@@ -1,0 +1,1 @@
+"""The parts of ``scripts/derive_memory_formula.py``."""
