@@ -110,9 +110,29 @@ def repeats(plan: Plan) -> bool:
 
 def few_layers(shape: ModelShape) -> int:
     """How many layers show all that repeats: unlike first ones, then four."""
-    unlike = shape.config.get("first_k_dense_replace")
-    before = unlike if isinstance(unlike, int) and not isinstance(unlike, bool) else 0
-    return min(shape.layers, before + REPEATING)
+    text = shape.config.get("text_config")
+    config = text if isinstance(text, Mapping) else shape.config
+    return min(shape.layers, max(dense_layers(config), period(config)) + REPEATING)
+
+
+def dense_layers(config: Mapping[str, Any]) -> int:
+    """Layers without experts, which come before those with."""
+    count = config.get("first_k_dense_replace")
+    return count if isinstance(count, int) and not isinstance(count, bool) else 0
+
+
+def period(config: Mapping[str, Any]) -> int:
+    """After how many layers the kinds of attention have all come, where there are several; else 0.
+
+    Each kind has a mask of its own, which backward drops with the first layer of that kind.
+    """
+    kinds = config.get("layer_types")
+    if isinstance(kinds, list) and len(set(map(str, kinds))) > 1:
+        return max(kinds.index(kind) for kind in kinds) + 1
+    every = config.get("sliding_window_pattern")
+    if isinstance(every, int) and not isinstance(every, bool):
+        return every
+    return 2 if config.get("model_type") == "gemma2" else 0
 
 
 def run_child(host: Host, target: Target, config: dict[str, Any], tracing: Tracing) -> None:

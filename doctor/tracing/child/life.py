@@ -65,6 +65,8 @@ class Life(TorchDispatchMode):
         return birth
 
     def died(self, birth):
+        if self.part == "optimizer" and self.births[birth][1] == "optimizer":
+            self.births[birth][1] = "overhead"  # what a step makes for itself alone is no state
         self._event(birth, self.layer)
 
     def follow(self, tensor, operation, part=None, layer=None):

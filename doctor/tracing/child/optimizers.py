@@ -1,13 +1,18 @@
 """Optimizers as they fill the device: torch's own AdamW, else states of the sizes that their code gives."""
 
 
-def optimizer_step(plan, state, parameters):
-    """One step: states where there are none yet, then what the step itself takes. ``state`` lives on."""
+def optimizer_step(plan, state, parameters, embeddings):
+    """One step: states where there are none yet, then what the step itself takes. ``state`` lives on.
+
+    Trainer keeps the states of ``embeddings`` in 32 bits (``Trainer.create_optimizer``).
+    """
     name = plan["optimizer"]
     if name in ("adamw_torch", "adamw"):
         return torch_adamw(state, parameters)
     if not state:
-        state["tensors"] = [make(name, parameter) for parameter in parameters]
+        wide = name.replace("8bit", "32bit")
+        spared = {id(weight) for weight in embeddings} if plan["loop"] != "bare" else ()
+        state["tensors"] = [make(wide if id(one) in spared else name, one) for one in parameters]
     if name == "adafactor":
         for parameter in parameters:
             update = parameter.grad.float() ** 2
@@ -29,7 +34,8 @@ def make(name, parameter):
     if name.startswith("adamw"):
         if "8bit" in name:
             return states_of_bitsandbytes(parameter, 2)
-        return [torch.zeros_like(parameter), torch.zeros_like(parameter)]
+        dtype = torch.float32 if "32bit" in name else parameter.dtype
+        return [torch.zeros_like(parameter, dtype=dtype), torch.zeros_like(parameter, dtype=dtype)]
     if name.startswith("lion"):
         if "8bit" in name:
             return states_of_bitsandbytes(parameter, 1)

@@ -6,6 +6,7 @@ STEPS = 2  # the first makes gradients and states, the second finds them there
 def run_steps(life, model, plan, mode):
     """Two optimizer steps, each of one micro-batch, or of two where gradients are accumulated."""
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    embeddings = [module.weight for module in model.modules() if isinstance(module, torch.nn.Embedding)]
     state = {}
     for life.step in range(STEPS):
         for _ in range(2 if plan["accumulation"] > 1 else 1):
@@ -13,7 +14,7 @@ def run_steps(life, model, plan, mode):
             kept = micro_batch(life, model, plan, mode)
             life.mark([parameter.grad for parameter in parameters if parameter.grad is not None], "gradients")
         with life.during("optimizer", part="optimizer"):
-            optimizer_step(plan, state, parameters)
+            optimizer_step(plan, state, parameters, embeddings)
             for parameter in parameters:
                 parameter.grad = None
         del kept
