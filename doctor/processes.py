@@ -168,7 +168,7 @@ class Family:
         try:
             self._first = psutil.Process(pid)
             self.name = self._first.name()
-        except psutil.NoSuchProcess as error:
+        except (psutil.NoSuchProcess, ValueError, OverflowError) as error:
             raise ProcessLookupError(f"there is no process {pid}") from error
         except psutil.Error:
             self.name = ""

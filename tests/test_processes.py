@@ -145,7 +145,7 @@ def test_a_terminal_stays_a_terminal() -> None:
 
 
 def test_control_c_reaches_the_command_once_and_spares_us() -> None:
-    shown = in_terminal([sys.executable, "-c", RUNNER, sys.executable, "-c", CATCHING], b"\x03", b"ready")
+    shown = in_terminal([sys.executable, "-c", RUNNER, sys.executable, "-c", CATCHING], b"\x03", b"ready\r\n")
     assert shown == f"ready\n^Cseen [{int(signal.SIGINT)}]\nended 0 kept b''\n"
 
 

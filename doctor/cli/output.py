@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -26,8 +27,16 @@ def style_of(host: Host, stream: TextIO | None, no_color: bool) -> dict[str, Any
     plain = no_color or "NO_COLOR" in host.env or dumb or not terminal
     encoding = (getattr(stream, "encoding", None) or "ascii").lower()
     stated = host.env.get("COLUMNS", "")
-    width = shutil.get_terminal_size().columns if terminal or stated.isdigit() else None
+    width = columns_of(stream, stated) if terminal or stated.isdigit() else None
     return {"width": width, "color": not plain, "unicode": "utf" in encoding and not dumb}
+
+
+def columns_of(stream: TextIO | None, stated: str) -> int:
+    """COLUMNS where it states them, else of this stream's terminal: standard output may go elsewhere."""
+    if stream and not (stated.isdigit() and int(stated)):
+        with contextlib.suppress(OSError, ValueError):
+            return os.get_terminal_size(stream.fileno()).columns or 80
+    return shutil.get_terminal_size().columns
 
 
 def is_animated(host: Host, stream: TextIO | None) -> bool:
@@ -109,6 +118,16 @@ def deliver(text: str, output: str | None) -> None:
         refuse(
             f"{output} cannot be written: {error.strerror}", "name a file that you may write with --output"
         )
+
+
+def refuse_unwritable(output: str | None) -> None:
+    """Leave with 2 before a long run whose file could not be written after it."""
+    path = os.path.expanduser(output or "-")
+    folder = os.path.dirname(path) or "."
+    if path == "-" or (os.access(path, os.W_OK) and not os.path.isdir(path)):
+        return
+    if os.path.exists(path) or not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+        refuse(f"{output} cannot be written", "name a file that you may write with --output")
 
 
 def refuse(message: str, hint: str, code: int = EXIT_USAGE) -> NoReturn:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import shutil
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
@@ -20,6 +20,7 @@ from doctor.cli.output import (
     deliver,
     is_animated,
     refuse,
+    refuse_unwritable,
     style_of,
 )
 
@@ -79,6 +80,7 @@ def watch(
         refuse("watch takes a command or --pid", "lora-doctor watch -- python train.py")
     seconds, limit_bytes = seconds_of(interval), None if limit is None else bytes_of(limit)
     form = form_of(format, output)
+    refuse_unwritable(output)
     live = Live(host, no_color) if is_animated(host, sys.stderr) and not quiet else None
     run = watched(host, command, pid, seconds, limit_bytes, live)
     try:
@@ -175,7 +177,7 @@ class Live:
 
         self._host, self._no_color, self._layout = host, no_color, Layout
         self._moment = Moment()
-        self._foot = Foot(sys.stderr, shutil.get_terminal_size)
+        self._foot = Foot(sys.stderr, lambda: os.get_terminal_size(sys.stderr.fileno()))
 
     def show(self, now: Now) -> None:
         """Put this moment into the last row."""

@@ -32,8 +32,12 @@ def rows(run: Run) -> Iterator[tuple[str, str]]:
     """Label and words of everything that was seen."""
     for gpu in run.gpus:
         yield from _gpu_rows(gpu)
-    for process in run.processes:
+    busy = [one for one in run.processes if one.devices or one.steps] or list(run.processes[:1])
+    for process in busy:
         yield from _process_rows(run, process)
+    if len(run.processes) > len(busy):
+        idle = len(run.processes) - len(busy)
+        yield "", f"{idle} more processes imported torch; no step and no memory of a GPU was seen"
     if run.resident:
         unique = f", {amount(run.unique_bytes)} at most its own alone" if run.unique_bytes else ""
         last = f", {amount(run.resident[-1][1])} at the end"

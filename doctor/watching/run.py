@@ -83,6 +83,8 @@ class Watch:
         self._follow(pid)
         family = self._family
         assert family is not None
+        if not family.is_alive:
+            raise ProcessLookupError(f"process {pid} has ended")
         with contextlib.suppress(KeyboardInterrupt):
             while family.is_alive:
                 self._look()
@@ -112,7 +114,7 @@ class Watch:
 
     def _look(self, *, last: bool = False) -> None:
         if self._records:
-            self._records.read()
+            self._records.read(last=last)
         if not last and self._family:
             self._look_at(self._family)
         if self._on_now:

@@ -15,6 +15,7 @@ from doctor.memory.usage import Failure, Level, Look, Process, Torch
 from doctor.watching.track import Track, kept
 
 READ_BYTES = 4 << 20  # of one file at a time
+MOST_SKIPPED = 64  # reads that a file without news is left out of: workers that have ended leave many
 SIGN = "python"  # the file that says that some Python process has found the hook
 COLUMNS = ("allocated", "reserved", "pieces", "peak_allocated", "peak_reserved", "retries", "failures")
 
@@ -171,6 +172,9 @@ class Records:
     def __init__(self, host: Host, folder: str, began_at: float) -> None:
         self._host, self._folder, self._began_at = host, folder, began_at
         self._read: dict[str, int] = {}  # bytes that were read, by file
+        self._skips: dict[str, int] = {}  # how many reads a file is left out of after one without news
+        self._due: dict[str, int] = {}
+        self._reads = 0
         self.processes: dict[str, Told] = {}
 
     @property
@@ -178,14 +182,22 @@ class Records:
         """Has any Python process found the hook?"""
         return self._host.is_file(f"{self._folder}/{SIGN}")
 
-    def read(self) -> None:
-        """Whatever is new. A line that is not whole yet waits for the next time."""
-        for name in self._host.list_folder(self._folder):
-            if name.endswith(".jsonl"):
-                with contextlib.suppress(OSError):
-                    self._read_file(name)
+    def read(self, *, last: bool = False) -> None:
+        """Whatever is new. A line that is not whole yet waits for the next time.
 
-    def _read_file(self, name: str) -> None:
+        Files that have long told nothing are read more rarely, and all of them at the ``last`` time.
+        """
+        self._reads += 1
+        for name in self._host.list_folder(self._folder):
+            if name.endswith(".jsonl") and (last or self._due.get(name, 0) <= self._reads):
+                with contextlib.suppress(OSError):
+                    skips = (
+                        0 if self._read_file(name) else min(2 * self._skips.get(name, 0) + 1, MOST_SKIPPED)
+                    )
+                    self._skips[name], self._due[name] = skips, self._reads + 1 + skips
+
+    def _read_file(self, name: str) -> bool:
+        """Take its new lines; True where there were some."""
         with self._host.open_binary(f"{self._folder}/{name}") as file:
             file.seek(self._read.get(name, 0))
             data = file.read(READ_BYTES)
@@ -195,6 +207,7 @@ class Records:
         for line in whole.splitlines():
             with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError):
                 process.take(json.loads(line))
+        return bool(whole)
 
     def told(self, gpu_by_uuid: Mapping[str, int]) -> tuple[Process, ...]:
         """Every process that came so far as to have torch."""

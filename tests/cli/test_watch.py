@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -36,20 +37,23 @@ def test_what_is_no_limit(text: str) -> None:
         watch.bytes_of(text)
 
 
-def at_terminal(*arguments: str) -> str:
-    """What a terminal is sent by a run of watch."""
+def at_terminal(*arguments: str, rows: int = 24, columns: int = 100, output: str | None = None) -> str:
+    """What a terminal is sent by a run of watch, whose standard output may go to a file."""
     import pty
 
     pid, terminal = pty.fork()
     if pid == 0:
-        os.environ.update(TERM="xterm", LC_ALL="C.UTF-8")
-        os.environ.pop("CI", None)
-        os.execv(sys.executable, [sys.executable, "-m", "doctor", "watch", *arguments])
+        hidden = ("CI", "COLUMNS", "LINES")  # readline writes the last two past os.environ
+        environment = {name: value for name, value in os.environ.items() if name not in hidden}
+        environment |= {"TERM": "xterm", "LC_ALL": "C.UTF-8"}
+        if output is not None:
+            os.dup2(os.open(output, os.O_WRONLY), 1)
+        os.execve(sys.executable, [sys.executable, "-m", "doctor", "watch", *arguments], environment)
     import fcntl
     import struct
     import termios
 
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     shown = b""
     while True:
         try:
@@ -72,6 +76,14 @@ def test_the_line_moves_in_the_last_row_and_the_row_is_given_back() -> None:
     assert shown.count("\x1b[24;1H\x1b[2Kmemory") >= 3
     assert "\x1b[1;23r" in shown and shown.rindex("\x1b[r") > shown.rindex("\x1b[24;1H\x1b[2Kmemory")
     assert "Watched python for" in shown[shown.rindex("\x1b[r") :]
+
+
+def test_the_last_row_is_that_of_the_terminal_where_standard_output_goes_elsewhere() -> None:
+    command = ("--interval", "100ms", "--", sys.executable, "-c", PROGRAM)
+    shown = at_terminal(*command, rows=50, columns=50, output=os.devnull)
+    assert "\x1b[1;49r" in shown and "\x1b[50;1H" in shown and "\x1b[24;1H" not in shown
+    plain = re.sub(r"\x1b\[\d*m", "", shown)
+    assert max(len(row) for row in plain[plain.index("Watched") :].splitlines()) <= 50
 
 
 def test_quiet_is_quiet_at_a_terminal() -> None:
@@ -130,7 +142,9 @@ def test_after_a_failure_the_levers_have_numbers_of_the_scripts_own_plan(tmp_pat
 
 
 def test_a_file_that_cannot_be_written_is_said_and_no_more(capsys: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
     with pytest.raises(typer.Exit) as leaving:
-        watch.watch(command=["sh", "-c", "exit 6"], output=str(tmp_path / "none" / "told.svg"))
+        watch.watch(command=["sh", "-c", f"rmdir {folder}; exit 6"], output=str(folder / "told.svg"))
     assert leaving.value.exit_code == 6
     assert "cannot be written" in capsys.readouterr().err

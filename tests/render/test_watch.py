@@ -68,6 +68,13 @@ def test_what_could_not_be_seen_is_said() -> None:
     assert "no Python found the hook" in text
 
 
+def test_workers_that_only_import_torch_share_a_row() -> None:
+    workers = [process(pid=5000 + number, steps=0) for number in range(50)]
+    text = watch_text.render(run(process(device()), *workers), [], Layout())
+    assert "50 more processes imported torch; no step and no memory of a GPU was seen" in text
+    assert text.count("no optimizer step") == 0 and "200 optimizer steps" in text
+
+
 def test_of_many_answers_the_first_are_told() -> None:
     told = run(process(device()), exit_code=1, failures=(failed("CUDA out of memory."),))
     text = watch_text.render(told, findings(told), PLAIN)

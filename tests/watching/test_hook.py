@@ -171,6 +171,62 @@ def test_a_failure_that_is_caught_is_told_by_the_allocator(tmp_path: Path) -> No
     assert failed["row"][:3] == [0, 100 << 20, 1000 << 20]
 
 
+def test_failures_without_end_are_not_written_without_end(tmp_path: Path) -> None:
+    caught = (
+        LOOP + "step(100); time.sleep(0.2)\n"
+        "for _ in range(2000): torch._C.observers[0](0, 2 << 30, 24 << 30, 1 << 30)\n"
+    )
+    hooked(tmp_path / "records", caught, path=fake_torch(tmp_path / "fake"))
+    assert len(lines(tmp_path / "records", "failed")) == 256
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is of Linux")
+def test_a_file_that_is_read_through_a_map_is_nothing_that_is_held(tmp_path: Path) -> None:
+    """As a data set is read: its pages are resident, and go when others need the room."""
+    (tmp_path / "data").write_bytes(bytes(100 << 20))
+    reads = (
+        f"import mmap; file = open({str(tmp_path / 'data')!r}, 'rb')\n"
+        "data = mmap.mmap(file.fileno(), 0, prot=1)\n"
+        + LOOP
+        + "step(100); time.sleep(0.2); step(100); time.sleep(0.2)\n"
+        "data[::4096]; step(100); time.sleep(0.2); step(100)\n"
+    )
+    done = hooked(tmp_path / "records", reads, path=fake_torch(tmp_path / "fake"))
+    assert done.stderr == ""
+    resident = [look["resident"] for look in lines(tmp_path / "records", "look") if look["resident"]]
+    assert len(resident) >= 2 and resident[-1] - resident[0] < 30 << 20
+
+
+ALARM = """
+import signal, time, torch
+asked = []
+def enabled():
+    asked.append(1)
+    if len(asked) == 1:
+        signal.raise_signal(signal.SIGALRM)
+    return True
+torch.is_grad_enabled = enabled
+class Late(Exception):
+    pass
+def late(*_):
+    raise Late
+signal.signal(signal.SIGALRM, late)
+try:
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        sum(range(100))
+except Late:
+    print("late")
+"""
+
+
+def test_what_a_signals_handler_raises_while_the_main_thread_is_asked_reaches_the_program(
+    tmp_path: Path,
+) -> None:
+    done = hooked(tmp_path / "records", ALARM, path=fake_torch(tmp_path / "fake"))
+    assert (done.stdout, done.stderr, done.returncode) == ("late\n", "", 0)
+
+
 # Forks, spawns and threads
 
 

@@ -169,6 +169,9 @@ def test_a_signal_that_ends_it_is_an_exit_code_as_of_a_shell(tmp_path: Path) -> 
     (("--limit", "much", "--", "true"), 2, "'much' is no size"),
     (("-o", "plot.bmp", "--", "true"), 2, "no form goes by that name"),
     (("--pid", str(2**22 + 1)), 2, "there is no process"),
+    (("--pid", "-1"), 2, "there is no process -1"),
+    (("-o", "no/such/folder/plot.svg", "--", "false"), 2, "no/such/folder/plot.svg cannot be written"),
+    (("-o", "/", "--format", "svg", "--", "false"), 2, "/ cannot be written"),
 ])  # fmt: skip
 def test_what_cannot_be_watched(arguments: tuple[str, ...], code: int, words: str) -> None:
     done = watch(*arguments)
@@ -252,6 +255,14 @@ def test_a_process_that_runs_already(tmp_path: Path) -> None:
     assert done.returncode == 1  # above the limit
     assert [one["id"] for one in run["findings"]][0] == "memory/over-limit"
     assert run["run"]["peak_resident_bytes"] > 90 * MIB
+
+
+def test_a_process_that_has_ended_is_not_watched(tmp_path: Path) -> None:
+    process = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # its number is still taken
+    done = watch("--pid", str(process.pid))
+    assert (done.returncode, process.wait()) == (2, 0)
+    assert f"process {process.pid} has ended" in done.stderr
 
 
 def test_enough_may_be_seen_of_a_process(tmp_path: Path) -> None:

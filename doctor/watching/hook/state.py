@@ -87,10 +87,11 @@ def last_error():
 
 
 def resident_bytes():
-    """Resident memory of this process, None where /proc does not tell."""
+    """Resident memory of this process without files that it maps, None where /proc does not tell."""
     try:
         with open("/proc/self/statm", "rb") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+            resident, mapped = map(int, file.read().split()[1:3])
+        return (resident - mapped) * os.sysconf("SC_PAGE_SIZE")
     except Exception:
         return None
 

@@ -14,9 +14,27 @@ import time
 
 MOST_LINES = 4096  # then the looks become half as frequent, so that no file grows without bound
 FIRST_S, FIRST_LOOKS = 0.05, 2400  # torch is waited for more closely, but not for ever
+MOST_FAILURES = 256  # a program may catch them for ever; the allocator goes on counting
 MEASURED_S = 0.02  # between two measurements after a step, at least
 ASKED, ASKED_S = 20, 0.005  # how often the main thread is asked in one look
 SETTINGS = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
+
+
+class Question:
+    """Asked for its truth in the main thread, it writes down what is so there. Runs no code of others."""
+
+    def __init__(self, watcher, torch):
+        self.watcher, self.forward = watcher, torch.nn.Module._call_impl.__code__
+        self.enabled, self.now, self.frame_at = torch.is_grad_enabled, time.time, sys._getframe
+
+    def __bool__(self):
+        watcher, frame = self.watcher, self.frame_at().f_back
+        owner = None if watcher.owner is None else watcher.owner()
+        training = None if owner is None else vars(owner).get("training")
+        while frame is not None and frame.f_code is not self.forward:
+            frame = frame.f_back
+        watcher.answer = [self.now(), watcher.steps, training, self.enabled(), frame is not None]
+        return False
 
 
 class Watcher:
@@ -24,12 +42,13 @@ class Watcher:
 
     def __init__(self, folder, interval):
         self.folder, self.interval = folder, interval
-        self.lines = self.looks = 0
+        self.lines = self.looks = self.failures = 0
         self.torch = None
         self.path = ""
         self.wake = self.done = None
         self.counted = self.stopped = False
-        self.asking = None  # what the main thread is asked, once it is known to be safe
+        self.asking = None  # how the main thread is asked, once it is known to be safe; False: it is not
+        self.question = self.is_true = None
         self.clear()
 
     def clear(self):
@@ -189,26 +208,18 @@ class Watcher:
     def ask_main_thread(self, torch):
         """Ask the main thread, between two of its lines, what it alone knows: does autograd record there?"""
         ctypes = sys.modules.get("ctypes")  # torch has imported it
-        add = getattr(getattr(ctypes, "pythonapi", None), "Py_AddPendingCall", None)
-        if add is None or self.asking is False:
+        if not hasattr(ctypes, "pythonapi") or self.asking is False:
             return
         if self.asking is None:
-            enabled, now, frame_at = torch.is_grad_enabled, time.time, sys._getframe
-            forward = torch.nn.Module._call_impl.__code__
-
-            def answer(_):
-                owner, frame = self.owner and self.owner(), frame_at(1)
-                while frame is not None and frame.f_code is not forward:
-                    frame = frame.f_back
-                inside = frame is not None
-                self.answer = [now(), self.steps, owner and owner.training, enabled(), inside]
-                return 0
-
-            if not skip_in_dynamo(answer):
+            self.question = Question(self, torch)
+            if not skip_in_dynamo(self.question.__bool__):
                 self.asking = False
                 return
-            self.asking = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(answer)
-        add(self.asking, None)
+            # What a signal's handler raises meanwhile goes on into the program; a callback would swallow it.
+            self.is_true = ctypes.cast(ctypes.pythonapi.PyObject_IsTrue, ctypes.c_void_p)
+            self.asking = ctypes.pythonapi["Py_AddPendingCall"]
+            self.asking.argtypes = (ctypes.c_void_p, ctypes.py_object)
+        self.asking(self.is_true, self.question)
 
     # Called by torch
 
@@ -251,6 +262,9 @@ class Watcher:
 
     def failed(self, device, asked, total, free):
         """The allocator had no room. Told at once: the process may not live long."""
+        self.failures += 1
+        if self.failures > MOST_FAILURES:
+            return
         try:
             rows = [row for row in self.devices(self.torch) if row[0] == device]
             told = {"kind": "failed", "at": time.time(), "device": device, "asked": asked}
