@@ -55,7 +55,7 @@ class Estimators:
             try:
                 yield self._shared(formula.estimate(shape, self.settled(plan, shape), device), shape)
             except PlanInvalid as error:
-                yield Gap(about="plan", kind="not-applicable", reason=str(error))
+                yield Gap(about="plan", kind="not-applicable", reason=f"{error}. {error.hint}")
             except Exception as error:  # a fault of ours costs this tier, never the answer
                 yield failed("formula", error)
 

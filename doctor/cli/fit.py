@@ -210,7 +210,7 @@ def redacted(host: LocalHost, answer: Answer) -> Answer:
 
 
 def tell(host: LocalHost, answer: Answer, asked: FitOptions) -> None:
-    """Write the answer, then the picture where one is asked for: one that cannot be written costs no answer."""
+    """Write the answer, then the picture where one is asked for: if that fails, the answer stands."""
     style = style_of(host, sys.stdout, asked.no_color) if asked.output is None else FILE_STYLE
     deliver(rendered(answer, asked.format, style), asked.output)
     if asked.image:

@@ -75,7 +75,7 @@ def _quantised(plan: Plan) -> Plan | None:
     return (
         None
         if plan.method == "qlora"
-        else changed(plan, method="qlora", double_quant=True, kbit_upcast=None, adapter_dtype=None)
+        else changed(plan, method="qlora", double_quant=True, kbit_upcast=False, adapter_dtype=None)
     )
 
 

@@ -157,7 +157,12 @@ def places(matrix: Matrix, shape: ModelShape) -> Iterator[tuple[str, int]]:
 
 def _is_target(matrix: Matrix, path: str, recipe: Recipe) -> bool:
     targets = recipe.targets
-    if matrix.fused or matrix.role == "norm" or _is_saved(path, recipe.saved) or matches(path, recipe.excluded):
+    if (
+        matrix.fused
+        or matrix.role == "norm"
+        or _is_saved(path, recipe.saved)
+        or matches(path, recipe.excluded)
+    ):
         return False
     if targets == ALL_LINEAR:
         return matrix.is_linear
@@ -176,7 +181,7 @@ def matches(path: str, names: tuple[str, ...] | str) -> bool:
 
 
 def _is_saved(path: str, names: tuple[str, ...]) -> bool:
-    if not recipe.saved:
+    if not names:
         return False
     parts = path.split(".")
     modules = [".".join(parts[:end]) for end in range(1, len(parts) + 1)]

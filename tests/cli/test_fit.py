@@ -187,6 +187,7 @@ BAD = {
     "no targets": (("model", "--target-modules", " , "), "names nothing"),
     "a lying config": (("lying",), "hidden_size"),
     "no json": (("torn",), "torn"),
+    "targets of another model": (("model", "--target-modules", "c_attn"), "It has q_proj, k_proj"),
     "two models": (("model", "--parameters", "7B"), "both a MODEL and --parameters"),
     "no picture": (("model", "--image", "parts.png"), ".svg"),
     "an adapter without a bottom": (("model", "--adapter-config", "deep.json"), "deep.json"),
@@ -198,6 +199,13 @@ def test_parameters_take_the_place_of_the_model_of_a_plan(folder: Folder) -> Non
     plan = folder.write("plan.toml", 'model = "llama-2-13b"\nmethod = "lora"\n')
     asked = ("--plan", plan, "--parameters", "1B", *FORMULA, "--format", "json")
     assert json.loads(folder.fit(*asked).stdout)["total_parameters"] < 2e9
+
+
+def test_names_that_no_module_has_are_told(folder: Folder) -> None:
+    named = ("--target-modules", "q_proj,no_such", "--modules-to-save", "lm_head,nor_such")
+    notes = " ".join(folder.fitted("--method", "lora", *named)["notes"])
+    assert "no module called no_such." in notes and "no module called nor_such." in notes
+    assert "called q_proj" not in notes and "called lm_head" not in notes
 
 
 def test_a_picture_that_cannot_be_written_costs_no_answer(folder: Folder) -> None:

@@ -33,6 +33,11 @@ def test_a_lever_saves_what_its_part_of_the_bill_is() -> None:
     assert found["fused-loss"].peak_bytes == estimate(Plan(kbit_upcast=True)).peak_bytes - 8 * GIB
 
 
+def test_nf4_leaves_norms_embeddings_and_head_as_lora_has_them() -> None:
+    [quantised] = [plan for lever, plan in pulled(Plan(method="lora")) if lever.name == "nf4"]
+    assert quantised.method == "qlora" and quantised.kbit_upcast is False
+
+
 def test_what_is_small_is_said_to_save_nothing() -> None:
     eight_bits = by_name(Plan())["optimizer-8bit"]
     assert 0 < eight_bits.saves_bytes < GIB // 8 and not eight_bits.noticeable

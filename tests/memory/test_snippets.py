@@ -100,6 +100,11 @@ def test_under_fp16_the_adapter_is_cast_back_before_it_trains() -> None:
     assert "parameter.data" not in texts("qlora in SFTTrainer", versions)["Python"]
 
 
+def test_float32_is_kept_from_the_mixed_precision_that_sftconfig_takes_of_itself() -> None:
+    plan = settled(Plan(method="full", loop="sft", dtype="float32"), SETS["2026-11"])
+    assert "bf16=False" in snippets(MODEL, plan, SETS["2026-11"])["Python"]
+
+
 def test_the_loss_in_tiles_is_asked_for_where_it_is_not_the_usual() -> None:
     assert "use_liger_kernel=True" in texts("lora in Trainer, loss in tiles", SETS["2026-11"])["Python"]
     assert "liger" not in texts("qlora in SFTTrainer", SETS["2026-11"])["Python"]

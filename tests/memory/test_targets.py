@@ -13,7 +13,8 @@ OF_UNSLOTH = (
 
 
 @pytest.mark.parametrize(
-    "pattern", ["(a+)+$", "(.*.*)x", "(.*.*.*.*)*x", "((a|b*)c)*", r"(?:\w{2,}){3,}", ".*?.*", r"([^.]+\.?)+x"]
+    "pattern",
+    ["(a+)+$", "(.*.*)x", "(.*.*.*.*)*x", "((a|b*)c)*", r"(?:\w{2,}){3,}", ".*?.*", r"([^.]+\.?)+x"],
 )
 def test_what_repeats_what_repeats_may_have_no_end(pattern: str) -> None:
     assert may_be_endless(pattern)

@@ -102,3 +102,11 @@ def test_more_tokens_than_positions_are_a_remark() -> None:
     assert "4096" in remark and "2048" in remark
     assert remarks(plan, shape({"max_position_embeddings": 4096})) == ()
     assert remarks(plan, shape({})) == remarks(plan, shape({"max_position_embeddings": None})) == ()
+
+
+def test_division_and_offloading_that_nothing_does_are_remarks() -> None:
+    [alone] = remarks(Plan(sharding="zero3"), shape({}))
+    assert "zero3 divides nothing" in alone
+    [nobody] = remarks(Plan(offload="optimizer"), shape({}))
+    assert "without --sharding" in nobody
+    assert remarks(Plan(sharding="zero3", gpus=2, offload="parameters"), shape({})) == ()

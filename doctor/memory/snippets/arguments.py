@@ -62,8 +62,9 @@ def checkpointing(plan: Plan, versions: Mapping[str, str]) -> dict[str, str]:
 
 
 def precision(plan: Plan) -> dict[str, str]:
-    """Mixed precision in the plan's own type."""
-    return {"bfloat16": {"bf16": "True"}, "float16": {"fp16": "True"}}.get(plan.dtype, {})
+    """Mixed precision in the plan's own type; SFTConfig takes bfloat16 where neither flag is given."""
+    whole = {"bf16": "False"} if plan.loop == "sft" else {}
+    return {"bfloat16": {"bf16": "True"}, "float16": {"fp16": "True"}}.get(plan.dtype, whole)
 
 
 def warmup(plan: Plan, versions: Mapping[str, str]) -> dict[str, str]:
