@@ -1,18 +1,27 @@
-"""The commands by name."""
+"""The commands by name. Only what is called is imported, and all of them where a list is asked for."""
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
+from typing import Any
+
 import typer
 
-from doctor.cli.check import check
-from doctor.cli.explain import explain
-from doctor.cli.fit import fit
-from doctor.cli.lint import lint
-from doctor.cli.report import report
-from doctor.cli.resolve import resolve
-from doctor.cli.triage import triage
-from doctor.cli.watch import watch
 from doctor.cli.words import Command, Group
+
+# In the order of the list. Each is a module of this package with a function of its name.
+COMMANDS: dict[str, dict[str, Any]] = {
+    "check": {},
+    "triage": {},
+    "explain": {},
+    "report": {},
+    "lint": {},
+    "resolve": {},
+    "fit": {},
+    # What stands behind the first word that is no option belongs to the watched command.
+    "watch": {"allow_interspersed_args": False},
+}
 
 app = typer.Typer(
     cls=Group,
@@ -22,10 +31,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Finds the true cause of a broken LoRA or QLoRA environment and gives the command that cures it.",
 )
-for command in (check, triage, explain, report, lint, resolve, fit):
-    app.command(cls=Command)(command)
-# What stands behind the first word that is no option belongs to the watched command.
-app.command(cls=Command, context_settings={"allow_interspersed_args": False})(watch)
+called = [word for word in sys.argv[1:2] if word in COMMANDS]
+for name in called or COMMANDS:
+    command = getattr(import_module(f"doctor.cli.{name}"), name)
+    app.command(cls=Command, context_settings=COMMANDS[name] or None)(command)
 
 
 @app.callback(invoke_without_command=True)
