@@ -177,10 +177,8 @@ def parts(peak: Alive, peak_bytes: int) -> Mapping[str, Part]:
 
 
 def source_of(part: str) -> Source:
-    """Statics are counted, activations were traced once for a family, the rest is a usual figure."""
-    if part in EXACT:
-        return "exact"
-    return "assumed" if part == "overhead" else "traced"
+    """Statics are counted; coefficients come off traces of other releases than the target's, maybe."""
+    return "exact" if part in EXACT else "assumed"
 
 
 def module_of(peak: Alive, shape: ModelShape) -> str:

@@ -12,7 +12,7 @@ METHODS = {"lora": "LoRA", "qlora": "QLoRA", "full": "all weights"}
 LOOPS = {"bare": "a loop of your own", "trainer": "Trainer", "sft": "SFTTrainer"}
 SOURCES = {
     "exact": "counted",
-    "traced": "seen in a trace",
+    "traced": "traced",
     "assumed": "by formula or table",
     "measured": "measured",
 }

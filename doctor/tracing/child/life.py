@@ -12,8 +12,7 @@ from torch.utils._pytree import tree_flatten
 
 KERNELS = CONFIG["kernels"]
 EMPTY_CACHE = -1  # the event of torch.cuda.empty_cache()
-
-
+# Products of matrices, which cuBLAS needs a workspace for.
 PRODUCTS = {
     "aten::mm",
     "aten::bmm",
@@ -39,8 +38,8 @@ class Life(TorchDispatchMode):
         self.part = None  # of what is born, where the phase says it
         self.multiplying = set()  # phases in which a thread has its workspace of cuBLAS
 
-    # An event belongs to the layer that runs; in loading and in the optimizer to that of the tensor.
     def _event(self, birth, layer):
+        """An event belongs to the layer that runs; in loading and in the optimizer to that of the tensor."""
         last = self.segments[-1] if self.segments else None
         if last is None or last[0] != self.phase or last[1] != self.step or last[2] != layer:
             last = [self.phase, self.step, layer, []]

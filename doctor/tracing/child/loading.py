@@ -6,7 +6,7 @@ def natural(name):
     return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in name.split(".")]
 
 
-def load(life, model, prefix, plan, notes):
+def load(life, model, prefix, plan, notes, template):
     """Births of all weights; those that are quantised pass by in 16 bits."""
     tensors = dict(list(model.named_parameters()) + list(model.named_buffers()))
     if plan["method"] == "qlora" and (5, 0) <= release_of("transformers") < (5, 4):
@@ -14,7 +14,7 @@ def load(life, model, prefix, plan, notes):
             "transformers 5.0 to 5.3 read weights faster than they are quantised: loading may take more"
         )
     with life.during("load", part="weights"):
-        warm_up(life, model, prefix, plan)
+        warm_up(life, model, prefix, plan, template)
         for name in sorted(tensors, key=natural):
             tensor, life.layer = tensors[name], layer_index(name, prefix)
             state = getattr(tensor, "quant_state", None)
@@ -27,7 +27,7 @@ def load(life, model, prefix, plan, notes):
             life.died(in_16_bits)
 
 
-def warm_up(life, model, prefix, plan):
+def warm_up(life, model, prefix, plan, template):
     """What transformers takes at once before it loads, and gives back (``caching_allocator_warmup``)."""
     from transformers import modeling_utils
 
@@ -35,7 +35,7 @@ def warm_up(life, model, prefix, plan):
         return
     sizes = [(name, warm_up_bytes(tensor, plan)) for name, tensor in model.named_parameters()]
     sizes += [(name, warm_up_bytes(tensor, plan)) for name, tensor in model.named_buffers()]
-    of_layer = sum(size for name, size in sizes if layer_index(name, prefix) == 1)
+    of_layer = sum(size for name, size in sizes if layer_index(name, prefix) == template)
     life.passing(int(sum(size for _, size in sizes)), "caching_allocator_warmup", int(of_layer))
 
 

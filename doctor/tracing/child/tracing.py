@@ -12,14 +12,18 @@ def trace(plan, depth):
     life = Life(text_part(values).get("vocab_size"))
     if plan["method"] == "qlora":
         quantise(model, plan)
-    total = sum(parameter.numel() for parameter in model.parameters())
-    load(life, model, prefix, plan, notes)
+    load(life, model, prefix, plan, notes, template_of(depth))
     model = trainable(life, model, prefix, plan, checkpointing_of(plan, mode), notes)
     watch_layers(life, layers)
     watch_modules(life, model, prefix)
     with cuda_kernels():
         run_steps(life, model, plan, mode)
     tell(life, depth, counts=counts(model, prefix, depth), notes=notes)
+
+
+def template_of(depth):
+    """The layer that stands for all that are not traced."""
+    return max(depth - 3, 0)
 
 
 def is_autocast(plan):
@@ -49,7 +53,7 @@ def counts(model, prefix, depth):
     found = dict.fromkeys(("trainable", "total", "layer_trainable", "layer_total"), 0)
     for name, parameter in model.named_parameters():
         number = real_parameters(parameter)
-        of_layer = layer_index(name, prefix) == max(depth - 3, 0)
+        of_layer = layer_index(name, prefix) == template_of(depth)
         is_base = not any(word in name for word in ("lora_", "modules_to_save", "adapter"))
         for key, counted in (("trainable", parameter.requires_grad), ("total", is_base)):
             found[key] += number * counted
@@ -93,14 +97,7 @@ def main():
         try:
             trace(plan, depth)
         except Exception as error:
-            import traceback
-
-            emit(
-                {
-                    "failed": type(error).__name__ + ": " + str(error)[:500],
-                    "where": traceback.format_exc()[-2000:],
-                }
-            )
+            emit({"failed": type(error).__name__ + ": " + str(error)[:500]})
 
 
 main()
