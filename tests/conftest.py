@@ -10,9 +10,11 @@ import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Heed Ctrl-C: a shell has its background jobs ignore it, and so would every child of a test."""
-    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Heed signals: shells and nohup start what ignores them, and so would every child of a test."""
+    for name in ("SIGINT", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -17,7 +17,7 @@ from doctor.memory.validity import PlanInvalid
 
 ALL_LINEAR = "all-linear"
 # What counts in a pattern: an escaped character or a set of some is one thing, whatever it holds.
-TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d*,?\d*\}|.", re.DOTALL)
+PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d*,?\d*\}|.", re.DOTALL)
 SIDE_BY_SIDE = re.compile(r"[*+]\??[()]*(?:\.|\\[wWDS])[*+]")
 
 
@@ -221,7 +221,7 @@ def may_be_endless(pattern: str) -> bool:
     if SIDE_BY_SIDE.search(pattern):
         return True
     groups, closed = [False], False  # does each open group repeat something; did the last one to close
-    for token in (found[0] for found in TOKEN.finditer(pattern)):
+    for token in (found[0] for found in PIECE.finditer(pattern)):
         repeats = token in ("*", "+") or token.endswith(",}")
         if repeats and closed:
             return True

@@ -98,9 +98,11 @@ class Watched:
         largest = max(size, known.memory_bytes if known else 0)
         self._holders[pid] = Holder(pid=pid, name=name, memory_bytes=largest, before=before)
 
-    def told(self) -> Gpu:
+    def told(self, ours: frozenset[int]) -> Gpu:
         """As a fact. Where no process of the run was ever seen on it, whose memory it is stays open."""
-        holders = sorted(self._holders.values(), key=lambda one: -one.memory_bytes)
+        # One of ours may have been seen by the driver before it was seen to be ours.
+        foreign = [one for pid, one in self._holders.items() if pid not in ours]
+        holders = sorted(foreign, key=lambda one: -one.memory_bytes)
         return Gpu(
             index=self.row["index"],
             name=self.row["name"],
@@ -120,7 +122,7 @@ class Gpus:
     def __init__(self) -> None:
         self._by_index: dict[int, Watched] = {}
         self._lock = threading.Lock()
-        self.ours: frozenset[int] = frozenset()
+        self.ours: frozenset[int] = frozenset()  # every process that the run ever had
 
     def take(self, rows: Sequence[Mapping[str, Any]], at_s: float) -> None:
         """What NVML said at a moment."""
@@ -145,7 +147,9 @@ class Gpus:
         """The GPUs that the run uses; ``chosen`` are those that torch says it uses."""
         with self._lock:
             return tuple(
-                one.told() for index, one in sorted(self._by_index.items()) if self._matters(index, chosen)
+                one.told(self.ours)
+                for index, one in sorted(self._by_index.items())
+                if self._matters(index, chosen)
             )
 
     def _matters(self, index: int, chosen: frozenset[int]) -> bool:

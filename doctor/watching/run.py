@@ -123,7 +123,7 @@ class Watch:
     def _look_at(self, family: Family) -> None:
         now = time.monotonic()
         family.refresh()
-        self._gpus.ours = family.pids
+        self._gpus.ours |= family.pids
         resident = family.resident_bytes()
         if resident:
             self._resident.add(now - self._began, resident)

@@ -22,8 +22,9 @@ from doctor.smoke.child import PARTS
 PATIENT = Patience(limit_s=30.0)
 PYTHON = "/env/bin/python"
 FOLDER = Path(doctor.collectors.__file__).parent
+ALONE = ("frame", "nvml", "libcuda", "device_memory")
 TEXTS = {
-    **{name: ((name,), "doctor.collectors") for name in ("frame", *SURVEY, "nvml", "libcuda")},
+    **{name: ((name,), "doctor.collectors") for name in (*ALONE, *SURVEY)},
     **{f"child/{name}": ((name,), "doctor.smoke.child") for name in PARTS},
     "the survey": (SURVEY, "doctor.collectors"),
     "the trial's child": (PARTS, "doctor.smoke.child"),
