@@ -55,7 +55,7 @@ class Compared(NamedTuple):
     @property
     def trained_tensors(self) -> int:
         """How many tensors the optimizer has a state for."""
-        return sum(1 for birth in self.stream.births if birth.part == "optimizer") // 4
+        return sum(1 for birth in self.stream.births if birth.part == "optimizer") // 2
 
 
 def shape_of(name: str) -> ModelShape:
