@@ -51,6 +51,7 @@ class Estimators:
         from doctor.memory import formula
         from doctor.memory.validity import PlanInvalid
 
+        shape = self._as_kept(shape)
         for plan in plans:
             try:
                 yield self._shared(formula.estimate(shape, self.settled(plan, shape), device), shape)
@@ -58,6 +59,14 @@ class Estimators:
                 yield Gap(about="plan", kind="not-applicable", reason=f"{error}. {error.hint}")
             except Exception as error:  # a fault of ours costs this tier, never the answer
                 yield failed("formula", error)
+
+    def _as_kept(self, shape: ModelShape) -> ModelShape:
+        """The shape as the target keeps experts: transformers stacks them from 5.0 on, and quantises none then."""
+        from doctor.memory.shapes import unfused
+        from doctor.versions import comparable
+
+        installed = comparable(self.versions.get("transformers", ""))
+        return unfused(shape) if installed and installed.major < 5 else shape
 
     def trace(self, shape: ModelShape, plans: Sequence[Plan], device: Device) -> Iterator[Estimate | Gap]:
         """Estimates from a trace of the target's own model class, one child for all plans."""

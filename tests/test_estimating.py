@@ -58,3 +58,17 @@ def test_a_fault_of_ours_costs_no_other(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(formula, "estimate", raises)
     [gap] = estimators(STACK).formula(shape, [Plan()], Device())
     assert isinstance(gap, Gap) and gap.kind == "failed" and "KeyError" in gap.reason
+
+
+def test_experts_are_quantised_where_transformers_keeps_them_apart() -> None:
+    shape = models.listed("mixtral-8x7b")
+    assert shape is not None
+    plan = Plan(method="qlora", target_modules=("q_proj", "v_proj"), kbit_upcast=False)
+    weights = []
+    for version in ("4.57.0", "5.24.0"):
+        (estimate,) = estimators({**STACK, "transformers": version}).formula(shape, [plan], Device())
+        assert isinstance(estimate, Estimate)
+        weights.append(estimate.parts["weights"].amount_bytes)
+    experts = 32 * 8 * 3 * 4096 * 14336  # layers, experts, matrices of one, their sides
+    nf4 = 0.5 + 1 / 64 + 4 / (64 * 256)  # bytes of a weight, doubly quantised
+    assert weights[1] - weights[0] == pytest.approx(experts * (2 - nf4), rel=0.01)

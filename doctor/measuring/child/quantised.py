@@ -19,10 +19,7 @@ def put_4bit_layers(model):
 
     kept = left_in_16_bits(model)
     for path, layer in list(model.named_modules()):
-        is_kept = any(
-            path == word or path.endswith("." + word) or path.startswith(word + ".") for word in kept
-        )
-        if type(layer) is torch.nn.Linear and not is_kept:
+        if type(layer) is torch.nn.Linear and not any(is_within(path, word) for word in kept):
             parent, _, name = path.rpartition(".")
             setattr(model.get_submodule(parent), name, layer_in_4bit(layer))
     mark_quantised(model)
