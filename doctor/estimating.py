@@ -61,7 +61,7 @@ class Estimators:
                 yield failed("formula", error)
 
     def _as_kept(self, shape: ModelShape) -> ModelShape:
-        """The shape as the target keeps experts: transformers stacks them from 5.0 on, and quantises none then."""
+        """The shape as the target keeps experts: transformers stacks them from 5.0 on, unquantised."""
         from doctor.memory.shapes import unfused
         from doctor.versions import comparable
 

@@ -1,6 +1,6 @@
 """The options of ``fit``, and the plan that they make.
 
-Annotations are values here, not texts: every command pays for evaluating those of the others.
+Annotations are values here, not texts, which typer would evaluate one by one at every start.
 """
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal

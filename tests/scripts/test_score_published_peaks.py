@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from statistics import median
 from typing import Any
 
 import msgspec
@@ -11,10 +12,15 @@ import pytest
 import score_published_peaks as scoring
 from memory.billing import SHAPE, Billing
 
+from doctor.checkup import gather
+from doctor.estimating import Estimators
 from doctor.facts import Gap
+from doctor.host import LocalHost
 from doctor.memory.estimate import Device, Estimate
 from doctor.memory.plan import Plan
+from doctor.probes import Looks
 from doctor.readers import model_config
+from doctor.target import Target
 
 DATA: Mapping[str, Any] = msgspec.toml.decode(
     (scoring.DOCS / "data" / "published_peaks.toml").read_text(encoding="utf-8")
@@ -76,3 +82,23 @@ def test_the_table_takes_the_place_of_the_old_one() -> None:
 def test_the_page_has_the_marks() -> None:
     page = (scoring.DOCS / "memory.md").read_text(encoding="utf-8")
     assert scoring.BEGIN in page and scoring.END in page
+
+
+@pytest.mark.environments
+def test_the_trace_agrees_with_what_was_measured_on_a_gpu(base_python: str) -> None:
+    """Real runs of a loop that is known line by line; the bounds are what the program promises."""
+    (family,) = [one for one in DATA["family"] if one["key"] == "t4"]
+    host, target = LocalHost(), Target(base_python, "a test")
+    packages = gather(Looks(host, target), fields=("packages",)).packages
+    assert packages is not None
+    versions = {name: package.version for name, package in packages.installed.items()}
+    scored = scoring.score(DATA, family, Estimators(host, target, versions))
+    host.close()
+    allocated, reserved = [], []
+    for point, answer in zip(scored.points, scored.answers, strict=True):
+        assert isinstance(answer, Estimate), answer
+        allocated.append(abs(answer.peak_allocated_bytes / (point["allocated_gib"] * scoring.GIB) - 1))
+        reserved.append(abs(answer.peak_reserved_bytes / (point["reserved_gib"] * scoring.GIB) - 1))
+    assert len(allocated) == 22
+    assert median(allocated) <= 0.01 and max(allocated) <= 0.05
+    assert median(reserved) <= 0.04 and max(reserved) <= 0.15
