@@ -131,7 +131,7 @@ def test_a_leak_beyond_its_noise_is_found(
 ) -> None:
     told = levels(lambda step: 4 * GIB + (step + chance.random() * noise) * a_step * MIB, steps=steps)
     low, high = leak_mib(told)
-    # The examples choose the noise as badly as they can, and noise of this size can tilt a median of slopes by so much.
+    # The examples choose the noise as badly as they can: it can tilt a median of slopes by so much.
     tilt = noise * a_step / (0.2 * steps)
     assert low - 0.01 - tilt <= a_step <= high + 0.01 + tilt
 
