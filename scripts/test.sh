@@ -15,6 +15,7 @@ ruff check .
 mypy --strict doctor
 lint-imports
 python scripts/write_pages.py --check
+python scripts/write_memory_tables.py --check
 pytest "$@"
 [ $# -eq 0 ] || exit 0
 
