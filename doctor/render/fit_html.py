@@ -8,4 +8,4 @@ from doctor.render import fit_markdown, fit_svg, html
 
 def render(answer: Answer) -> str:
     """The page, which stands by itself."""
-    return html.render(f"{fit_svg.render(answer)}\n{fit_markdown.render(answer)}")
+    return html.render(fit_markdown.render(answer), picture=fit_svg.render(answer))

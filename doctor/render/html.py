@@ -5,31 +5,15 @@ The Markdown has escaped whatever is foreign (``markdown_text``), so what is HTM
 
 from __future__ import annotations
 
-_PAGE = """<!doctype html>
-<html lang="{language}">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width">
-<title>lora-doctor</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }}
-pre, code {{ background: #f4f4f4; color: #222; }}
-pre {{ padding: .7rem; overflow-x: auto; }}
-table {{ border-collapse: collapse; }}
-td, th {{ border: 1px solid #ccc; padding: .2rem .6rem; text-align: left; vertical-align: top; }}
-</style>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
+from doctor.render.report_html.look import DOCUMENT
+from doctor.render.report_html.markup import Html, tag
+from doctor.render.report_html.shell import document
 
 
-def render(markdown: str, language: str = "en") -> str:
-    """The page of a report in Markdown."""
+def render(markdown: str, language: str = "en", *, title: str = "lora-doctor", picture: str = "") -> str:
+    """The page of a report in Markdown, with a picture of ours above it."""
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": True}).enable("table")
-    return _PAGE.format(language=language, body=parser.render(markdown).strip())
+    body = tag("main", Html(picture), Html(parser.render(markdown).strip()), id="main")
+    return document(title, body, style=DOCUMENT, language=language, scripted=False)

@@ -109,7 +109,7 @@ def is_settled(line: Line, facts: Facts) -> bool:
 
 def mark(line: Line, facts: Facts, findings: Sequence[Finding]) -> Mark:
     """The gravest word that facts and findings allow."""
-    severities = {finding.severity for finding in _with_symptoms(findings) if title_of(finding) == line.title}
+    severities = {finding.severity for finding in with_symptoms(findings) if title_of(finding) == line.title}
     runs = _runs_of(line, facts)
     if "error" in severities or any(run.outcome == "failed" for run in runs):
         return "FAIL"
@@ -165,7 +165,8 @@ def _runs_of(line: Line, facts: Facts) -> list[StageRun]:
     return [run for run in facts.trial.runs if run.stage in line.stages] if facts.trial else []
 
 
-def _with_symptoms(findings: Sequence[Finding]) -> Iterator[Finding]:
+def with_symptoms(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Each finding, followed by all that it explains."""
     for finding in findings:
         yield finding
-        yield from _with_symptoms(finding.symptoms)
+        yield from with_symptoms(finding.symptoms)

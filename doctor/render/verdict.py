@@ -20,21 +20,26 @@ _ARTICLES = {"torch": "torch", "bitsandbytes": "bitsandbytes", "packages": "the 
 
 def verdict(report: Report) -> str:
     """One line: "Broken: 1 error, 2 warnings. First: peft/too-old-for-transformers."."""
-    counted = ", ".join(
+    faults = counted(report)
+    parts = [f"{word(report)}: {faults}." if faults else f"{word(report)}."]
+    if report.primary:
+        parts.append(f"First: {report.primary}.")
+    unseen = open_subjects(report)
+    if unseen and report.verdict != "broken":
+        parts.append(f"Not judged: {unseen}.")
+    return " ".join(parts)
+
+
+def counted(report: Report) -> str:
+    """How many errors and warnings: "1 error, 2 warnings"; "" where there are none."""
+    return ", ".join(
         plural(count, severity)
         for severity in SEVERITIES[:2]
         if (count := sum(finding.severity == severity for finding in report.findings))
     )
-    parts = [f"{_word(report)}: {counted}." if counted else f"{_word(report)}."]
-    if report.primary:
-        parts.append(f"First: {report.primary}.")
-    open_subjects = _open_subjects(report)
-    if open_subjects and report.verdict != "broken":
-        parts.append(f"Not judged: {open_subjects}.")
-    return " ".join(parts)
 
 
-def _word(report: Report) -> str:
+def word(report: Report) -> str:
     """The verdict in a word; where nothing was imported, "healthy" would claim too much."""
     if report.verdict == "healthy" and any(
         gap.about == "trial" and gap.kind == "not-asked" for gap in report.gaps
@@ -58,8 +63,13 @@ def unasked_rules(report: Report) -> str:
         return ""
     missing = {field for rule in report.not_judged for field in rule.missing}
     fields = [field for field in Facts.__struct_fields__ if field in missing] or sorted(missing)
-    names = [_PLAIN_NAMES.get(field, field) for field in fields]
-    return f"{plural(len(report.not_judged), 'rule')} could not be asked, for want of {listed(names)}."
+    names = listed([plain_name(field) for field in fields])
+    return f"{plural(len(report.not_judged), 'rule')} could not be asked, for want of {names}."
+
+
+def plain_name(field: str) -> str:
+    """A field of Facts in words for a reader."""
+    return _PLAIN_NAMES.get(field, field)
 
 
 def by_gravity(report: Report) -> list[Finding]:
@@ -76,7 +86,7 @@ def is_worth_a_line(line: Line, report: Report) -> bool:
     )
 
 
-def _open_subjects(report: Report) -> str:
+def open_subjects(report: Report) -> str:
     """The subjects whose mark is "?", those with a common reason together."""
     unseen = [
         line for line in lines_of(report.facts) if is_worth_a_line(line, report) and _is_open(line, report)
