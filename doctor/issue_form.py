@@ -15,8 +15,8 @@ body:
   - type: markdown
     attributes:
       value: |
-        The report below names versions, driver and GPU, and often the cause. It holds no names, no paths of
-        yours and no tokens; read it before you send it all the same.
+        The report below names versions, driver and GPU, and often the cause. Names of people and machines and
+        all tokens are masked in it; folders outside your home are not. Read it before you send it.
   - type: textarea
     id: report
     attributes:

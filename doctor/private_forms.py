@@ -8,9 +8,16 @@ PyPI, Weights & Biases), RFC 7235 for headers, RFC 4291 for IPv6, systemd and rs
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 SECRET = "<secret>"
+Mask = Callable[[str, str], str]  # (kind, name) to what is written for it: "<host>"
+
+
+def unnumbered(kind: str, name: str) -> str:
+    """One mask for all names of a kind."""
+    return f"<{kind}>"
 
 
 class Form(NamedTuple):
@@ -203,33 +210,44 @@ KNOWN_SETTING = re.compile(
 )
 
 
-def hidden(text: str, generic: frozenset[str]) -> str:
+def hidden(text: str, generic: frozenset[str], mask: Mask = unnumbered) -> str:
     """A text without all that is private by its own form. ``generic`` are names that say nothing."""
     for form in SECRETS:
         if form.needs in text:
             text = form.pattern.sub(form.masked, text)
 
     def named(found: re.Match[str]) -> str:
-        return _without(found, generic)
+        return _without(found, generic, mask)
 
     if "@" in text:
         text = SSH.sub(named, PROMPT.sub(named, text))
     for pattern in (*HOSTS, *USERS):
         text = pattern.sub(named, text)
-    text = IPV4.sub(_address, SETTING.sub(_setting, text))
+    text = IPV4.sub(lambda found: _address(found, mask), SETTING.sub(_setting, text))
     for form in ADDRESSES:
-        text = form.pattern.sub(form.masked, text) if form.needs in text else text
+        text = form.pattern.sub(_of_form(form, mask), text) if form.needs in text else text
     return text
 
 
-def _without(found: re.Match[str], generic: frozenset[str]) -> str:
+def _of_form(form: Form, mask: Mask) -> Callable[[re.Match[str]], str]:
+    """What is written for a match of a form that ends in the mask of its kind."""
+    kind = form.masked.rpartition("<")[2].rstrip(">")
+
+    def masked(found: re.Match[str]) -> str:
+        kept = found[1] if form.pattern.groups else ""
+        return kept + mask(kind, found[0][len(kept) :])
+
+    return masked
+
+
+def _without(found: re.Match[str], generic: frozenset[str], mask: Mask) -> str:
     """A match without its user and host."""
     whole = found[0]
     for group in ("host", "user"):  # the later first, so that places stay
         name = found.groupdict().get(group)
         if name and name.lower() not in generic:
             start, end = (place - found.start() for place in found.span(group))
-            whole = f"{whole[:start]}<{group}>{whole[end:]}"
+            whole = f"{whole[:start]}{mask(group, name)}{whole[end:]}"
     return whole
 
 
@@ -239,7 +257,7 @@ def _setting(found: re.Match[str]) -> str:
     return found[0][: found.start("value") - found.start()] + "<redacted>"
 
 
-def _address(found: re.Match[str]) -> str:
+def _address(found: re.Match[str], mask: Mask) -> str:
     before = found.string[max(0, found.start() - 50) : found.start()]
     first = int(found["first"])
     if first in (0, 127) or first == 255 or not before and found.end() == len(found.string):
@@ -250,4 +268,5 @@ def _address(found: re.Match[str]) -> str:
         is_address = False
     else:  # no library counts up to these
         is_address = first > 13 or first == 10
-    return f"<address>{found['port'] or ''}" if is_address else found[0]
+    port = found["port"] or ""
+    return mask("address", found[0].removesuffix(port)) + port if is_address else found[0]

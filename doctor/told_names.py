@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from doctor.plain import plain
-from doctor.private_forms import HOSTS, PROMPT, SECRET, SECRETS, SSH, USERS
+from doctor.private_forms import HOSTS, PROMPT, SECRET, SECRETS, SSH, USERS, Mask, unnumbered
 
 HOME = re.compile(
     r"[/\\](?:homes?\d{0,2}|[Uu]sers|g?scratch\d?)[/\\]{1,2}(?P<user>[A-Za-z_][\w-]{0,31})(?![\w.])"
@@ -69,16 +69,17 @@ def is_random(word: str) -> bool:
     return mixed or re.search(r"[a-z][A-Z][a-z]{0,20}[A-Z]", word) is not None
 
 
-def masked_names(text: str, names: Names) -> str:
-    """A text without the names that a paste tells of."""
-    text = NAME.sub(lambda word: mask_of(word[0], names), text)
+def masked_names(text: str, names: Names, mask: Mask = unnumbered) -> str:
+    """A text without the names that it, or another place of its report, tells of."""
+    text = NAME.sub(lambda word: mask_of(word[0], names, mask), text)
     if names.secrets:
         text = WORD_OF_A_SECRET.sub(lambda word: SECRET if word[0] in names.secrets else word[0], text)
     return text
 
 
-def mask_of(word: str, names: Names) -> str:
+def mask_of(word: str, names: Names, mask: Mask) -> str:
     """What is written for a word."""
     if word in names.users:
-        return "<user>"
-    return "<host>" if word in names.hosts or word.partition(".")[0] in names.hosts else word
+        return mask("user", word)
+    is_host = word in names.hosts or word.partition(".")[0] in names.hosts
+    return mask("host", word) if is_host else word

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from doctor.facts import Facts
 from doctor.findings import Evidence, Finding, Fix, Report, Subject
-from doctor.redact import GENERIC_NAMES, Identity, redact, redact_text
+from doctor.redact import GENERIC_NAMES, Identity, redact, redact_numbered, redact_text
 from doctor.render.json_report import read, render
 from doctor.render.shell import command_line
 
@@ -349,3 +349,71 @@ def test_a_secret_in_the_query_of_a_url_is_masked_whatever_its_length(parameter:
 )
 def test_the_user_is_masked_as_a_word_of_its_own(text: str, told: str) -> None:
     assert redact_text(text, Identity(user="alice")) == told
+
+
+# -- numbered, for a report that is published
+
+
+def numbered(*texts: str, identity: Identity = ANN, **facts: object) -> list[str]:
+    """The texts as a published report has them."""
+    told = redact_numbered(report(*texts, **facts), identity)
+    return [finding.title for finding in told.findings[: len(texts)]]
+
+
+def test_each_name_has_a_number_of_its_own_through_the_whole_report() -> None:
+    told = numbered(
+        "/home/robert/x, /home/carol/y and ann@trainbox:~$",
+        "/Users/carol/z on trainbox.corp.example.com",
+        "host: trn-17, hostname=trn-18",
+        "robert says that trn-18 is not trn-17",
+    )
+    assert sorted(told) == sorted(
+        [
+            "/home/<user-2>/x, /home/<user-3>/y and <user-1>@<host-1>:~$",
+            "/Users/<user-3>/z on <host-1>",
+            "host: <host-3>, hostname=<host-2>",
+            "<user-2> says that <host-2> is not <host-3>",
+        ]
+    )
+
+
+def test_addresses_serials_and_gpus_are_told_apart() -> None:
+    [told] = numbered(
+        f"serial: 1650323001234 GPU-{UUID} ssh 10.1.2.3 ping 10.1.2.4 ssh 10.1.2.3 serial: 1650323001299"
+    )
+    assert told == (
+        "serial: <serial-1> GPU-<1> ssh <address-1> ping <address-2> ssh <address-1> serial: <serial-2>"
+    )
+
+
+def test_environments_of_conda_are_masked_where_they_are_published() -> None:
+    path = "/opt/conda/envs/acme-merger/bin/python and /opt/conda/envs/other/bin"
+    variables = {"CONDA_DEFAULT_ENV": "acme-merger"}
+    told = redact_numbered(report(path, "in acme-merger", environment=variables), ANN)
+    titles = {finding.title for finding in told.findings}
+    assert "in <env-1>" in titles or "in <env-2>" in titles
+    assert not any("acme" in text or "/other/" in text for text in strings(msgspec.to_builtins(told)))
+    assert redact(report(path), ANN).findings[-1].title == path  # where commands must run, it stays
+
+
+@pytest.mark.parametrize("name", ["base", "peft", "pytorch", "llm", "py310"])
+def test_an_environment_of_a_common_name_keeps_the_words_of_the_report(name: str) -> None:
+    [told] = numbered(f"{name} is old", environment={"CONDA_DEFAULT_ENV": name}, packages=None)
+    assert told == f"{name} is old"
+
+
+@settings(deadline=None)
+@given(st.lists(TEXTS, max_size=3), IDENTITIES)
+def test_numbers_hide_what_masks_without_them_hide(texts: list[str], identity: Identity) -> None:
+    told = redact_numbered(report(*texts), identity)
+    assert read(render(told)) == told
+    assert redact_numbered(told, identity) == told
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(["ada", "grace", "linus", "guido"]), min_size=2, max_size=6))
+def test_one_name_has_one_mask_and_another_has_another(names: list[str]) -> None:
+    [told] = numbered(" ".join(f"/home/{name}/x" for name in names), identity=Identity())
+    masks = [path.split("/")[2] for path in told.split()]
+    assert len(set(zip(names, masks, strict=True))) == len(set(names)) == len(set(masks))
+    assert all(mask.startswith("<user-") for mask in masks)

@@ -1,49 +1,114 @@
-"""A report as Markdown: what goes into an issue."""
+"""A report as Markdown: what goes into an issue.
+
+The verdict, its root cause and the versions that matter stand open; all else is folded, what is most telling
+first. Only what may be published is told (``doctor/disclosure.py``).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
-from doctor.facts import Facts, StageRun
+from doctor.disclosure import disclosed
 from doctor.findings import Evidence, Finding, Fix, Report
-from doctor.render.describe import failure, gib, plural
-from doctor.render.json_report import encode
-from doctor.render.lines import examining, lines_of, subject_line
+from doctor.render.describe import listed, plural
+from doctor.render.issue_limits import BODY_LIMIT_BYTES
+from doctor.render.lines import examining
+from doctor.render.markdown_blocks import Block, blocks, versions
 from doctor.render.markdown_text import clipped, code, fenced, folded, prose, table
 from doctor.render.shell import command_line
-from doctor.render.verdict import by_gravity, is_worth_a_line, unasked_rules, verdict
+from doctor.render.verdict import by_gravity, verdict
 
-LIMIT = 60_000  # characters; GitHub refuses an issue of more than 65,536
-BODY_LIMIT = 45_000  # of what is not folded
+LAST_LINE = 400  # bytes for the words on what was left out
+A_FINDING = "a finding"  # the name of a block, of which there are many
 TEXT_LIMIT = 1_500  # of one title, reason or value
+HEAD_LIMIT = 150  # of each text in the opening
+VERDICT_LIMIT = 600
+SUMMARY_LIMIT = 200  # of the line that is seen of a folded finding
 SHOWN_ROWS = 12  # of evidence, fixes, commands and symptoms of one finding
 
 
-def render(report: Report) -> str:
-    """The whole report, at most LIMIT characters: what matters least is left out first, and named."""
-    subjects = _subjects(report)
-    opening = "\n\n".join(_opening(report))
-    body = "\n\n".join([opening, *findings(report, BODY_LIMIT - len(subjects) - len(opening)), subjects])
-    left_out = []
-    for name, section in _sections(report):
-        if len(body) + len(section) > LIMIT - 500:
-            left_out.append(name)
-        elif section:
-            body += f"\n\n{section}"
+def render(report: Report, limit_bytes: int = BODY_LIMIT_BYTES) -> str:
+    """The whole report, at most so long: blocks that matter least are left out whole, and named."""
+    report = disclosed(report)
+    room = limit_bytes - LAST_LINE
+    room_of_findings = room * 2 // 3
+    told, left_out = [], list[str]()
+    for block in (*_opening(report, room), *_folded_findings(report), *blocks(report)):
+        size = size_bytes(block.text) + 2
+        if size > (min(room, room_of_findings) if block.name == A_FINDING else room):
+            left_out.append(block.name)
+            continue
+        told.append(block.text)
+        room -= size
+        room_of_findings -= size
     if left_out:
-        body += f"\n\nLeft out, since an issue has no room for it: {', '.join(left_out)}."
-    return body + "\n"
+        told.append(f"Left out, since there is no room for it: {_named(left_out)}.")
+    return "\n\n".join(told) + "\n"
 
 
-def _opening(report: Report) -> Iterator[str]:
-    yield f"**{prose(clipped(verdict(report), TEXT_LIMIT))}**"
-    name = examining(code(clipped(report.subject.name, TEXT_LIMIT)), None)
+def size_bytes(text: str) -> int:
+    """The length of a text in UTF-8."""
+    return len(text.encode("utf-8", "replace"))
+
+
+def opening(report: Report) -> Iterator[str]:
+    """How it stands, and who says so."""
+    yield f"**{prose(clipped(verdict(report), VERDICT_LIMIT))}**"
+    name = examining(code(clipped(report.subject.name, HEAD_LIMIT)), None)
     interpreter = report.facts.interpreter
-    about = f" ({prose(f'Python {interpreter.version}, {interpreter.kind}')})" if interpreter else ""
-    told_by = f"lora-doctor {_text(report.tool_version)}, matrix of {_text(report.matrix_reviewed)}"
+    about = f" ({_short(f'Python {interpreter.version}, {interpreter.kind}')})" if interpreter else ""
+    told_by = f"lora-doctor {_short(report.tool_version)}, matrix of {_short(report.matrix_reviewed)}"
     yield f"{name}{about}, {told_by}."
+
+
+def root_cause(report: Report) -> Finding | None:
+    """The finding whose repair comes first; None where there is none."""
+    return next((one for one in report.findings if one.id == report.primary), None)
+
+
+def root_parts(report: Report) -> list[str]:
+    """The root cause: its heading, its title, then all that speaks for it and cures it; [] where none is."""
+    root = root_cause(report)
+    return list(_finding(root, report)) if root else []
+
+
+def _opening(report: Report, room: int) -> Iterator[Block]:
+    for text in opening(report):
+        yield Block("", text)
+    parts = root_parts(report)
+    if parts:
+        whole = "\n\n".join(parts)
+        # A cause that has no room with all its evidence is still named.
+        yield Block("", whole if size_bytes(whole) < room // 2 else parts[0])
+    yield Block("the versions", f"### Versions\n\n{versions(report.facts)}")
+
+
+def _folded_findings(report: Report) -> Iterator[Block]:
+    root = root_cause(report)
+    for finding in by_gravity(report):
+        if finding is not root:
+            yield Block(A_FINDING, _folded(finding, report))
+
+
+def _folded(finding: Finding, report: Report) -> str:
+    """One finding behind its title; where there is no more of it, that is all."""
+    _, title, *parts = _finding(finding, report)
+    if not parts:
+        return f"- {_kind(finding)}: {code(clipped(finding.id, HEAD_LIMIT))}: {title}"
+    summary = f"{_kind(finding)}: {finding.id}: {finding.title}"
+    body = parts if len(summary) <= SUMMARY_LIMIT else [title, *parts]
+    return folded(clipped(summary, SUMMARY_LIMIT), "\n\n".join(body))
+
+
+def _named(left_out: Sequence[str]) -> str:
+    """What was left out; of findings, how many."""
+    count = left_out.count(A_FINDING)
+    names = [f"{plural(count, 'finding')} of less weight"] if count else []
+    return listed(names + [name for name in left_out if name != A_FINDING])
+
+
+def _short(text: str) -> str:
+    return prose(clipped(text, HEAD_LIMIT))
 
 
 def findings(report: Report, room: int) -> Iterator[str]:
@@ -62,8 +127,7 @@ def findings(report: Report, room: int) -> Iterator[str]:
 
 
 def _finding(finding: Finding, report: Report) -> Iterator[str]:
-    doubt = "" if finding.confidence == "confirmed" else f", {finding.confidence}"
-    yield f"### {finding.severity}{doubt}: {code(finding.id)}"
+    yield f"### {_kind(finding)}: {code(clipped(finding.id, HEAD_LIMIT))}"
     yield f"{_text(finding.title)}"
     yield from _evidence(finding.evidence[:SHOWN_ROWS])
     yield from (_text(part) for part in finding.why.split("\n\n")[:SHOWN_ROWS] if part.strip())
@@ -74,6 +138,12 @@ def _finding(finding: Finding, report: Report) -> Iterator[str]:
     if finding.symptoms:
         shown = finding.symptoms[:SHOWN_ROWS]
         yield "\n".join(f"- explains {code(symptom.id)}: {_text(symptom.title)}" for symptom in shown)
+
+
+def _kind(finding: Finding) -> str:
+    return (
+        finding.severity if finding.confidence == "confirmed" else f"{finding.severity}, {finding.confidence}"
+    )
 
 
 def _evidence(evidence: Sequence[Evidence]) -> Iterator[str]:
@@ -109,65 +179,3 @@ def _fix(fix: Fix, report: Report) -> Iterator[str]:
 
 def _text(text: str) -> str:
     return prose(clipped(text, TEXT_LIMIT))
-
-
-def _subjects(report: Report) -> str:
-    told = [
-        subject_line(line, report.facts, report.findings)
-        for line in lines_of(report.facts)
-        if is_worth_a_line(line, report)
-    ]
-    rows = [(line.title, line.mark, _text(line.text)) for line in told]
-    return "### What was seen\n\n" + table(("", "", ""), rows)
-
-
-def _sections(report: Report) -> Iterator[tuple[str, str]]:
-    """The folded parts, the most telling first."""
-    yield "the gaps", _gaps(report)
-    yield "the stages of the trial", _trial(report.facts)
-    yield "the installed packages", _packages(report.facts)
-    yield "all facts as JSON", _facts(report.facts)
-
-
-def _gaps(report: Report) -> str:
-    rows = [(code(gap.about), gap.kind, _text(gap.reason)) for gap in report.gaps]
-    body = table(("not seen", "", "reason"), rows) if rows else ""
-    unasked = unasked_rules(report)
-    parts = [part for part in (body, prose(unasked)) if part]
-    return folded("What could not be seen or asked", "\n\n".join(parts)) if parts else ""
-
-
-def _trial(facts: Facts) -> str:
-    if not facts.trial:
-        return ""
-    rows = [(run.stage, run.outcome, *_measured(run), _text(_remark(run))) for run in facts.trial.runs]
-    return folded("Stages of the trial", table(("stage", "outcome", "time", "peak", ""), rows))
-
-
-def _measured(run: StageRun) -> tuple[str, str]:
-    return ("", "") if run.outcome == "blocked" else (f"{run.seconds:.1f} s", gib(run.peak_bytes))
-
-
-def _remark(run: StageRun) -> str:
-    """What a stage failed of or waits for, and the claims that do not hold."""
-    chain = run.failure.chain if run.failure else ()
-    words = ": ".join(chain[-1]) if chain else failure(run) if run.outcome == "failed" else run.blocked_by
-    flaws = [f"{proof.name}: {proof.seen}, wanted {proof.wanted}" for proof in run.proofs if not proof.holds]
-    return "; ".join(filter(None, [words, *flaws]))
-
-
-def _packages(facts: Facts) -> str:
-    if not facts.packages or not facts.packages.installed:
-        return ""
-    lines = [
-        f"{name}=={package.version or '?'}" for name, package in sorted(facts.packages.installed.items())
-    ]
-    return folded(f"Installed packages ({len(lines)})", fenced("\n".join(lines)))
-
-
-def _facts(facts: Facts) -> str:
-    """All but the packages, which have their own list, and the gaps, which have theirs."""
-    fields = {
-        name: value for name, value in msgspec.to_builtins(facts).items() if name not in ("packages", "gaps")
-    }
-    return folded("Facts", fenced(msgspec.json.format(encode(fields), indent=1).decode(), "json"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Sequence
 
@@ -9,6 +10,8 @@ from doctor.plain import one_line, plain
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<&|~#$])")
 _AT_START = re.compile(r"^(?:([-+=>])|(\d{1,9})(?=[.)](?:\s|$)))")
+_CALL_IN_HTML = re.compile(r"[@#](?=\w)|GH-(?=\w)")
+_WIDE = {"@": "\uff20", "#": "\uff03", "GH-": "GH "}
 # A comment ends the name before GitHub sees one: "@user" would call a person, "#12" mark an issue.
 _CALL = re.compile(r"(@|\\#|GH-)(?=\w)")
 
@@ -47,13 +50,18 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def folded(summary: str, body: str) -> str:
-    """A section that the reader opens; the summary is ours."""
-    return f"<details>\n<summary>{summary}</summary>\n\n{body}\n\n</details>"
+    """A section that the reader opens."""
+    return f"<details>\n<summary>{_within_html(summary)}</summary>\n\n{body}\n\n</details>"
 
 
 def clipped(text: str, length: int) -> str:
     """Text cut to a length, and saying so."""
     return text if len(text) <= length else f"{text[:length]} … ({len(text) - length} more characters)"
+
+
+def _within_html(text: str) -> str:
+    """One line within HTML, where Markdown knows no escapes: no tag, and nothing that GitHub links."""
+    return html.escape(_CALL_IN_HTML.sub(lambda mark: _WIDE[mark[0]], one_line(text)), quote=False)
 
 
 def _cell(text: str) -> str:

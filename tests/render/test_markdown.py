@@ -10,8 +10,9 @@ from markdown_it import MarkdownIt
 
 from doctor.facts import Package, Packages
 from doctor.findings import Evidence, Report
-from doctor.render.markdown import LIMIT, render
-from doctor.render.markdown_text import code, fenced, prose, table
+from doctor.render.issue_limits import BODY_LIMIT_BYTES, SMALLEST_LIMIT
+from doctor.render.markdown import render, size_bytes
+from doctor.render.markdown_text import code, fenced, folded, prose, table
 
 from .hostile import TEXTS, reports
 from .machines import CPU_FACTS, MACHINES, OLD_PEFT, SITE, broken_pair
@@ -43,6 +44,55 @@ def test_nothing_foreign_is_obeyed(report: Report) -> None:
     assert not kinds & FOREIGN
     assert OURS.sub("", html) == ""
     assert html.count("<details>") == html.count("</details>")
+
+
+@given(reports(), st.integers(SMALLEST_LIMIT, 20_000))
+def test_a_report_that_is_cut_is_whole_blocks(report: Report, limit_bytes: int) -> None:
+    told = render(report, limit_bytes)
+    assert size_bytes(told) <= limit_bytes
+    assert told.startswith("**")
+    assert_well_formed(told)
+    whole = render(report, 10_000_000)
+    left_out = told.rpartition("Left out, since there is no room for it: ")
+    assert set(left_out[0].split("\n\n")) - {""} <= set(whole.split("\n\n")) if left_out[1] else told == whole
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_every_machine_is_told_in_good_order(machine: str) -> None:
+    told = render(MACHINES[machine]())
+    assert_well_formed(told)
+    verdict, *_ = told.split("\n")
+    assert verdict.startswith("**") and verdict.endswith("**")
+    assert told.index("### Versions") < told.index("<details>")
+
+
+def assert_well_formed(told: str) -> None:
+    """Sections that open and close in turn, tables of even width, fences that end."""
+    is_open = False
+    for token in GITHUB.parse(told):
+        if token.type == "html_block":
+            opens, closes = "<details>" in token.content, "</details>" in token.content
+            assert opens != closes and opens != is_open
+            is_open = opens
+        assert token.type != "code_block"
+        if token.type == "fence":
+            last = told.split("\n")[(token.map or [0, 0])[1] - 1]
+            assert last == token.markup
+    assert not is_open
+    columns = 0
+    for token in GITHUB.parse(told):
+        columns = 0 if token.type in ("thead_open", "tr_open") else columns
+        columns += token.type in ("td_open", "th_open")
+        if token.type == "tr_close":
+            assert columns in (2, 3, 4, 5)
+
+
+@given(TEXTS)
+def test_a_summary_holds_no_tag_and_calls_nobody(text: str) -> None:
+    told = folded(f"x {text}", "body")
+    [line] = re.findall(r"<summary>[^<\n]*</summary>", told)
+    assert told.count("\n") == folded("x", "body").count("\n")
+    assert not re.search(r"[@#]\w|GH-\w", line.replace("&#", ""))
 
 
 @given(TEXTS)
@@ -107,18 +157,18 @@ def test_too_many_packages_leave_out_the_list_and_say_so() -> None:
     installed = {name: Package(name=name, version="1", location=SITE, installer="pip") for name in names}
     facts = replace(CPU_FACTS, packages=Packages(installed=installed))
     told = render(replace(broken_pair(), facts=facts))
-    assert len(told) <= LIMIT
-    assert told.endswith("Left out, since an issue has no room for it: the installed packages.\n")
+    assert size_bytes(told) <= BODY_LIMIT_BYTES
+    assert told.endswith("Left out, since there is no room for it: the installed packages.\n")
     assert "<summary>Facts</summary>" in told
 
 
 def test_what_matters_least_is_left_out_first() -> None:
     many = tuple(replace(OLD_PEFT, id=f"peft/f{number}", why="because " * 150) for number in range(400))
     told = render(replace(broken_pair(), findings=many))
-    assert len(told) <= LIMIT
-    assert "### error: `peft/f0`" in told
-    assert "more findings had no room here." in told
-    assert "### What was seen" in told
+    assert size_bytes(told) <= BODY_LIMIT_BYTES
+    assert "<summary>error: peft/f0: " in told
+    assert re.search(r"no room for it: \d+ findings of less weight\.\n$", told)
+    assert "<summary>What was seen</summary>" in told
     assert "<summary>Stages of the trial</summary>" in told
 
 
@@ -129,5 +179,24 @@ def test_never_longer_than_an_issue_may_be(count: int, letter: str) -> None:
     finding = replace(OLD_PEFT, title=huge, why=huge, evidence=evidence)
     facts = replace(CPU_FACTS, environment={"X": huge * 4})
     told = render(replace(broken_pair(), findings=(finding,) * count, facts=facts))
-    assert len(told) <= LIMIT
-    assert "### What was seen" in told
+    assert size_bytes(told) <= BODY_LIMIT_BYTES
+    assert "<summary>What was seen</summary>" in told
+
+
+def test_the_root_cause_stands_open_and_the_others_are_folded() -> None:
+    told = render(broken_pair())
+    assert told.index("### error: `peft/too-old-for-transformers`") < told.index("### Versions")
+    assert "<summary>warning, likely: python/path-pollution: " in told
+    assert "### warning" not in told
+
+
+def test_a_root_cause_without_room_for_its_evidence_is_named() -> None:
+    huge = "x" * 1_400
+    finding = replace(OLD_PEFT, evidence=tuple(Evidence(huge, huge, huge) for _ in range(12)))
+    told = render(replace(broken_pair(), findings=(finding,)), SMALLEST_LIMIT)
+    assert "### error: `peft/too-old-for-transformers`" in told and huge not in told
+
+
+def test_a_healthy_machine_has_its_versions_and_no_cause() -> None:
+    told = render(MACHINES["healthy_cpu"]())
+    assert "| torch | 2.13.0+cpu |" in told and "### error" not in told
