@@ -13,7 +13,7 @@ from doctor.probes import Looks
 OnField = Callable[[Facts], None]
 
 # A machine has no plan, script or paste, and its sources are read only where that is asked for.
-NOT_PROBED = ("reading", "workload", "script", "paste", "gaps")
+NOT_PROBED = ("reading", "workload", "script", "paste", "extra", "gaps")
 # In the order of Facts; the module of the same name in ``probes`` fills each.
 FIELDS = tuple(field for field in Facts.__struct_fields__ if field not in NOT_PROBED)
 STATIC_FIELDS = (*FIELDS, "reading")

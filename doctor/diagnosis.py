@@ -23,6 +23,7 @@ from doctor.findings import (
 from doctor.matrix.rows import reviewed
 from doctor.matrix.rules import matrix_rules
 from doctor.misfit import MISFIT, gathered
+from doctor.plugins.rules import plugin_rules
 from doctor.rules import Rule, code_rules
 
 # What stands on what: the cure of an earlier subject comes first.
@@ -51,7 +52,8 @@ def all_rules() -> tuple[Rule, ...]:
     """The rules written as code, then the rows of the matrix, then what its platform tables say of files."""
     from doctor.matrix.build_rules import build_rules  # a machine shows its builds, and need not wait for it
 
-    return (*code_rules(), *matrix_rules(), *build_rules(), MISFIT)
+    ours = (*code_rules(), *matrix_rules(), *build_rules(), MISFIT)
+    return (*ours, *plugin_rules(ours))
 
 
 def known_rules() -> tuple[Rule, ...]:
@@ -63,7 +65,8 @@ def known_rules() -> tuple[Rule, ...]:
 
 def machine_rules() -> tuple[Rule, ...]:
     """Every rule but those of scripts: a machine does not lack one."""
-    return code_rules(scripts=False) + matrix_rules()
+    ours = code_rules(scripts=False) + matrix_rules()
+    return ours + plugin_rules(ours)
 
 
 def diagnose(
@@ -97,7 +100,7 @@ def judge(facts: Facts, rules: Iterable[Rule]) -> tuple[list[Finding], list[NotJ
     findings: list[Finding] = []
     not_judged: dict[str, tuple[str, ...]] = {}
     for rule in rules:
-        missing = tuple(need for need in rule.needs if getattr(facts, need) is None)
+        missing = tuple(need for need in rule.needs if not facts.has(need))
         if missing:
             known = not_judged.get(rule.id, ())  # rows may share an id
             not_judged[rule.id] = tuple(dict.fromkeys((*known, *missing)))

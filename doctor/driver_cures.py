@@ -26,7 +26,11 @@ DISTRIBUTIONS: tuple[tuple[str, str, Commands], ...] = (
         ", from Debian's non-free component",
         (("sudo", "apt", "install", "linux-headers-amd64", "nvidia-driver"),),
     ),
-    ("Fedora", ", from RPM Fusion", (("sudo", "dnf", "install", "akmod-nvidia"),)),
+    (  # the second package has libcuda and nvidia-smi: https://rpmfusion.org/Howto/NVIDIA
+        "Fedora",
+        ", from RPM Fusion",
+        (("sudo", "dnf", "install", "akmod-nvidia", "xorg-x11-drv-nvidia-cuda"),),
+    ),
     (
         "Red Hat|Rocky|AlmaLinux|CentOS|Oracle Linux|Amazon Linux",
         ", from NVIDIA's own package repository",

@@ -1,4 +1,4 @@
-"""The dry run of a set by the target's own installer."""
+"""Dry runs by the target's own installer."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ class Question(NamedTuple):
     answer: str = ""
 
 
-def dry_run(host: Host, planned: tuple[Command, ...]) -> tuple[bool | None, str]:
-    """Does the installer agree? With what it says where it does not; None where it cannot tell, and why."""
+def dry_run(host: Host, planned: tuple[Command, ...], torch: str = "") -> tuple[bool | None, str]:
+    """Does the installer agree? With what it says where it does not; None where it cannot tell, and why.
+
+    ``torch`` is the one that an earlier step brings, where these commands bring none.
+    """
     if any("install" not in command for command in planned):
         return None, "the environment to install into is not there yet"
     python = planned[0][0]
     if planned[0][1:3] == ("-m", "pip") and not reads_metadata(host, python):
         return None, "this pip would pull every wheel to answer; pip 23.3 or newer does not"
-    for question in questions(planned):
+    for question in questions(planned, torch):
         done = host.run(question.command, patience=PATIENCE)
         if done.code is None or done.timed_out:
             return None, done.error or "the installer did not answer in time"
@@ -43,9 +46,10 @@ def dry_run(host: Host, planned: tuple[Command, ...]) -> tuple[bool | None, str]
     return True, ""
 
 
-def questions(planned: tuple[Command, ...]) -> Iterator[Question]:
+def questions(planned: tuple[Command, ...], torch: str = "") -> Iterator[Question]:
     """The planned commands as dry runs; for the rest of the set any build of the same torch will do."""
-    torch = next(word for command in planned for word in command if word.startswith("torch=="))
+    words = [word for command in planned for word in command]
+    torch = next((word for word in words if word.startswith("torch==")), torch)
     for command in planned:
         at = command.index("install")
         if "--index-url" in command and command[1:3] == ("-m", "pip"):
@@ -53,7 +57,7 @@ def questions(planned: tuple[Command, ...]) -> Iterator[Question]:
             listing = (*command[:at], "index", "versions", "torch", *command[-2:])
             yield Question(listing, torch.removeprefix("torch=="))
         else:
-            public = () if torch in command else (torch.partition("+")[0],)
+            public = () if not torch or torch in command else (torch.partition("+")[0],)
             yield Question((*command[: at + 1], "--dry-run", *command[at + 1 :], *public))
 
 

@@ -9,7 +9,7 @@ names: ``_bytes``, ``_s``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from doctor.fact import Fact as Fact
 from doctor.hardware import Accelerator as Accelerator
@@ -302,7 +302,13 @@ class Facts(Fact, frozen=True, kw_only=True):
     workload: Workload | None = None  # of `check --plan` alone
     script: Script | None = None  # of `lint` alone: what is held against the packages
     paste: Paste | None = None  # of `triage` alone: what is said, and where
+    extra: Mapping[str, Any] = {}  # what probes of other packages saw, by their names
     gaps: tuple[Gap, ...] = ()
+
+    def has(self, need: str) -> bool:
+        """Is a field there, or "extra.NAME", the fact of another package's probe?"""
+        outer, dot, inner = need.partition(".")
+        return inner in self.extra if dot and outer == "extra" else getattr(self, need) is not None
 
     def version_of(self, package: str) -> str | None:
         """The installed version of a distribution, None where it is absent or not known."""

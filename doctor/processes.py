@@ -24,6 +24,7 @@ KEPT_BYTES = 64 << 10  # of the end of standard error
 DRAINED_S = 5.0  # after the end of a command, for what its own children still have to say
 PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 FROM_TERMINAL = ("SIGINT", "SIGQUIT")
+ROUNDS = 10
 REFRESHED_SHARE = 0.003  # of the time may go into looking for new children
 
 
@@ -229,3 +230,55 @@ def place(folder: str, files: Mapping[str, bytes]) -> None:
         path = Path(folder, name)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.write_bytes(content)
+
+
+class Companion:
+    """A child that outlives us if we are killed: it sees its pipe close, and does what is then due.
+
+    It has a session of its own and inherits the descriptors ``shared``. Raises OSError where it does not
+    say that it is ready.
+    """
+
+    def __init__(self, argv: Sequence[str], env: Mapping[str, str], shared: Sequence[int]) -> None:
+        self._process = subprocess.Popen(
+            list(argv),
+            env=dict(env),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            pass_fds=tuple(shared),
+            start_new_session=True,
+        )
+        assert self._process.stdout is not None
+        with self._process.stdout as stream:
+            if not stream.readline():
+                self.leave(b"")
+                raise OSError("the child that would restore after a death did not start")
+
+    def leave(self, word: bytes) -> None:
+        """Send it a last word, "" for none, close its pipe and wait until it has ended."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError), self._process.stdin as stream:
+            stream.write(word)
+        self._process.wait()
+
+
+def prepare() -> None:
+    """Import what :func:`end_marked` needs, for a process under which packages are about to change."""
+    import psutil  # noqa: F401
+
+
+def end_marked(variable: str, value: str) -> None:
+    """Kill every process of this user that has a variable of this value in its environment."""
+    import psutil
+
+    for _ in range(ROUNDS):  # one that dies may have started another
+        marked = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error, OSError):
+                if process.environ().get(variable) == value:
+                    process.kill()
+                    marked.append(process)
+        if not marked:
+            return
+        psutil.wait_procs(marked, timeout=5.0)

@@ -16,21 +16,31 @@ mypy --strict doctor
 lint-imports
 python scripts/write_pages.py --check
 python scripts/write_memory_tables.py --check
+python scripts/write_schemas.py --check
+python scripts/write_man.py --check
+python scripts/write_completion.py --check
 pytest "$@"
 [ $# -eq 0 ] || exit 0
 
-ours=$(python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-for version in 3.10 3.11 3.12 3.13; do
-  [ "$version" != "$ours" ] || continue
+# On each other Python that this machine has, two at a time; what a run says is printed when it is done.
+unit_tests_on() {
+  other=$(ls -d "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/python 2>/dev/null | tail -n 1 || true)
   # pyenv keeps its interpreters off PATH; uv finds the others.
-  other=$(ls -d "${PYENV_ROOT:-$HOME/.pyenv}/versions/$version".*/bin/python 2>/dev/null | tail -n 1 || true)
-  [ -n "$other" ] || other=$(uv python find --no-python-downloads "$version" 2>/dev/null || true)
+  [ -n "$other" ] || other=$(uv python find --no-python-downloads "$1" 2>/dev/null || true)
   if [ -z "$other" ]; then
-    echo "Python $version is not on this machine: its unit tests were not run"
-    continue
+    echo "Python $1 is not on this machine: its unit tests were not run"
+    return
   fi
-  uv venv --quiet --clear --no-python-downloads --python "$other" ".venv-test-$version"
-  uv pip install --quiet --python ".venv-test-$version" -e '.[test]'
-  echo "unit tests on Python $version"
-  ".venv-test-$version/bin/python" -m pytest --quiet -m "not environments"
-done
+  uv venv --quiet --clear --no-python-downloads --python "$other" ".venv-test-$1"
+  uv pip install --quiet --python ".venv-test-$1" -e '.[test]'
+  code=0
+  ".venv-test-$1/bin/python" -m pytest --quiet -m "not environments" -p no:cacheprovider \
+    >".venv-test-$1/said" 2>&1 || code=$?
+  echo "unit tests on Python $1"
+  tail -n 60 ".venv-test-$1/said"
+  return "$code"
+}
+export -f unit_tests_on
+ours=$(python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+printf '%s\n' 3.10 3.11 3.12 3.13 | grep -vxF "$ours" |
+  xargs -P 2 -I {} bash -euo pipefail -c 'unit_tests_on {}'

@@ -19,7 +19,7 @@ SOURCES = {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE
 # Programs for other interpreters.
 FOREIGN = re.compile(
     r"collectors/(?!__init__)\w+\.py|(?:smoke|tracing|measuring)/child/(?!__init__)\w+\.py"
-    r"|watching/hook/\w+\.py"
+    r"|watching/hook/\w+\.py|fleet/ranks/(?!__init__)\w+\.py"
 )
 OURS = {name: path for name, path in SOURCES.items() if not FOREIGN.fullmatch(name)}
 
@@ -36,10 +36,15 @@ EXAMINED = {
 }
 MAY_OPEN = {
     "host.py",
+    "plugins/__init__.py",  # which plugins lie in the site folders of the doctor itself
+    "applying/files.py",  # environments cloned, exchanged and put back
+    "applying/lock.py",
+    "installing/marker.py",  # what an environment says of its own making
     "processes.py",  # the hook of watch, into a folder of its own
     "cli/__init__.py",  # the crash file, and a closed standard output
     "cli/output.py",  # the report
     "cli/report.py",  # the form for issues, into the repository
+    "cli/fleet_node.py",  # a node's answer, into a folder that nodes share
     "matrix/rows.py",  # data of our own
     "matrix/platform.py",
     "matrix/api_table.py",
@@ -126,7 +131,8 @@ def test_files_are_opened_in_few_places(name: str) -> None:
         and node.attr in ASKS_THE_DISK
         and ast.unparse(node.value) == "os.path"
     }
-    allowed = {"isdir"} if name == "__main__.py" else set()  # is the package itself in the working folder?
+    started = ("__main__.py", "report.py")  # by `python -m`
+    allowed = {"isdir"} if name in started else set()  # is the package itself in the working folder?
     assert asked | (path_methods - allowed) == set()
 
 
@@ -233,6 +239,7 @@ def test_the_lowest_parts_stand_on_what_is_named_here(name: str) -> None:
         ("smoke/", {"rules", "matrix", "diagnosis", "findings", "cures", "render", "cli", "probes"}),
         ("watching/", {"rules", "matrix", "diagnosis", "findings", "cures", "render", "cli", "probes"}),
         ("measuring/", {"rules", "matrix", "diagnosis", "findings", "cures", "render", "cli", "probes"}),
+        ("installing/", {"rules", "matrix", "diagnosis", "findings", "cures", "render", "cli", "proposal"}),
     ],
 )
 def test_gather_judge_tell_is_one_direction(folder: str, never: set[str]) -> None:

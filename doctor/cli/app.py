@@ -18,9 +18,13 @@ COMMANDS: dict[str, dict[str, Any]] = {
     "report": {},
     "lint": {},
     "resolve": {},
+    "fix": {},
+    "install": {},
     "fit": {},
     # What stands behind the first word that is no option belongs to the watched command.
     "watch": {"allow_interspersed_args": False},
+    "fleet": {},
+    "completion": {},
 }
 
 app = typer.Typer(
@@ -34,6 +38,9 @@ app = typer.Typer(
 called = [word for word in sys.argv[1:2] if word in COMMANDS]
 for name in called or COMMANDS:
     command = getattr(import_module(f"doctor.cli.{name}"), name)
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, name=name)
+        continue
     app.command(cls=Command, context_settings=COMMANDS[name] or None)(command)
 
 

@@ -13,8 +13,8 @@ from doctor.host import LocalHost
 from doctor.probes import Looks
 from doctor.target import Target, TargetNotFound, find_target
 
-EXAMINING = ("check", "fit")
-NOT_ONE_TARGET = ("-h", "--help", "--all-environments")
+EXAMINING = ("check", "fit", "fix", "report")
+NOT_ONE_TARGET = ("-h", "--help", "--all-environments", "--undo", "--from", "--issue-form")
 _begun: list[Looks] = []
 _hosts: list[LocalHost] = []
 

@@ -36,6 +36,7 @@ class Examination:
         looks.quick, looks.trial.stage_limit_s = quick or static, stage_limit_s
         looks.left_out_by = "--static" if static else "--quick"
         self.live: LiveTerminal | None = None
+        self.facts: Facts | None = None  # as they are, once all are gathered
         self._told: set[str] = set()
         self._now = ""
 
@@ -43,8 +44,10 @@ class Examination:
         """Gather and judge."""
         from doctor.checkup import FIELDS, STATIC_FIELDS, gather
         from doctor.diagnosis import machine_rules
+        from doctor.plugins.probes import Extras
 
         self.looks.begin()
+        extras = Extras(self.looks)
         machine_rules()  # read while the children look, not after
         try:
             if self.live:
@@ -54,8 +57,9 @@ class Examination:
                 self.looks.trial.on_stage = self.say
                 self.say("what is installed")
             fields = STATIC_FIELDS if self.static else FIELDS
-            facts = gather(self.looks, self.tell if self.live else None, fields)
-            return self.judged(self.with_workload(facts, self.planned) if self.planned else facts)
+            facts = extras.added_to(gather(self.looks, self.tell if self.live else None, fields))
+            self.facts = self.with_workload(facts, self.planned) if self.planned else facts
+            return self.judged(self.facts)
         finally:
             if self.live:
                 self.live.stop()
@@ -76,12 +80,16 @@ class Examination:
 
     def judged(self, facts: Facts) -> Report:
         """The redacted report of facts."""
-        from doctor.diagnosis import diagnose
-        from doctor.findings import Subject
         from doctor.redact import redact
 
-        subject = Subject("live", self.target.executable)
-        return redact(diagnose(facts, subject, self.ignore), self.identity())
+        return redact(self.diagnosed(facts), self.identity())
+
+    def diagnosed(self, facts: Facts) -> Report:
+        """The report of facts as it is, for our own use: its commands name real paths."""
+        from doctor.diagnosis import diagnose
+        from doctor.findings import Subject
+
+        return diagnose(facts, Subject("live", self.target.executable), self.ignore)
 
     def redacted(self, text: str) -> str:
         """A text for the screen without names and secrets."""

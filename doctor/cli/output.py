@@ -47,11 +47,14 @@ def is_animated(host: Host, stream: TextIO | None) -> bool:
 
 def rendered(report: Report, form: str, style: dict[str, Any]) -> str:
     """A report in one of the formats, with a newline at its end."""
-    if form in ("markdown", "html"):
-        from doctor.render import html, markdown
+    if form == "html":
+        from doctor.render.report_html import page
 
-        text = markdown.render(report)
-        return text if form == "markdown" else html.render(text)
+        return page.render(report)
+    if form == "markdown":
+        from doctor.render import markdown
+
+        return markdown.render(report)
     if form in ("json", "jsonl"):
         from doctor.render import json_report
 

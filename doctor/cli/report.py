@@ -89,6 +89,12 @@ def examined(
 def read(host: LocalHost, path: str) -> Report:
     """The report of a file, masked once more. Leaves with 2 where it holds none."""
     from doctor.redact import redact_numbered
+
+    return redact_numbered(saved_report(path), identity_of(host))
+
+
+def saved_report(path: str) -> Report:
+    """The report of a file; - reads standard input. Leaves with 2 where it holds none."""
     from doctor.render import json_report
 
     hint = "save one with: lora-doctor check --format json --output FILE"
@@ -97,14 +103,13 @@ def read(host: LocalHost, path: str) -> Report:
             text = file.read(LONGEST_FILE + 1)
         if len(text) > LONGEST_FILE:
             raise ValueError(f"it is longer than {LONGEST_FILE >> 20} MiB")
-        found = json_report.read(text)
+        return json_report.read(text)
     except OSError as error:
         refuse(f"{path} cannot be read: {error.strerror}", hint)
     except UnicodeError:
         refuse(f"{path} is no text in UTF-8", hint)
     except (ValueError, RecursionError) as error:
         refuse(f"{path}: {error}", hint)
-    return redact_numbered(found, identity_of(host))
 
 
 def show_address(told: Report, repository: str, template: str, output: str | None) -> None:

@@ -22,6 +22,7 @@ from doctor.pages.ourselves import ALONE
 from doctor.pages.saying import looks_of, proofs_of, seen_by, shown_by
 from doctor.pages.symptoms import readable
 from doctor.pages.telling import General, general, of_family, parts_of, sentences, text_of, told_of, united
+from doctor.plugins.rules import FAILED, plugin_rules
 from doctor.rules import Rule, code_rules
 
 SHOWN_REFERENCES = 6
@@ -32,7 +33,8 @@ def sources_by_id() -> dict[str, tuple[Rule | Row, ...]]:
     """The rules and rows of every fault that is known, by id in order; rules before rows."""
     # Modules register their rules as they are imported, in an order that depends on who asked first.
     in_code = sorted(code_rules(), key=lambda rule: rule.judge.__module__)
-    rules: tuple[Rule, ...] = (*in_code, *message_rules(), *build_rules(), MISFIT, *ALONE)
+    ours: tuple[Rule, ...] = (*in_code, *message_rules(), *build_rules(), MISFIT, *ALONE)
+    rules = (*ours, *(rule for rule in plugin_rules(ours) if rule.id != FAILED))
     rows = (row for row in load_rows() + computed_rows() if not row.withdrawn)
     found: dict[str, tuple[Rule | Row, ...]] = {}
     sources: tuple[Rule | Row, ...] = (*rules, *rows)

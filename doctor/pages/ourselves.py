@@ -1,7 +1,9 @@
-"""Pages of findings that no rule judges: they tell of the doctor itself, or of a paste."""
+"""Pages of findings that no rule judges: of the doctor itself, of a paste, of ranks together."""
 
 from __future__ import annotations
 
+from doctor.pages.together import TOGETHER
+from doctor.plugins.rules import FAILED, FAILED_PAGE
 from doctor.rules import Rule
 
 CRASHED = """A rule of the doctor failed
@@ -33,4 +35,9 @@ def page_alone(id: str, page: str) -> Rule:
     return Rule(id, "note", ("paste",), (), (), lambda: page, lambda facts: ())
 
 
-ALONE = (page_alone("doctor/rule-crashed", CRASHED), page_alone("report/harmless-lines", HARMLESS))
+ALONE = (
+    page_alone("doctor/rule-crashed", CRASHED),
+    page_alone(FAILED, FAILED_PAGE),
+    page_alone("report/harmless-lines", HARMLESS),
+    *(page_alone(id, page) for id, page in TOGETHER.items()),
+)

@@ -30,6 +30,12 @@ def render_line(report: Report) -> str:
     return encode(report).decode("utf-8") + "\n"
 
 
+def document(value: msgspec.Struct, *, indented: bool) -> str:
+    """JSON of a promise to other programs that is no report."""
+    text = encode(value)
+    return (msgspec.json.format(text, indent=2) if indented else text).decode("utf-8") + "\n"
+
+
 def read(text: str) -> Report:
     """The report that was rendered. A ValueError names the first field that is not as promised."""
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
 from typing import NamedTuple
@@ -65,6 +66,8 @@ class Rule(NamedTuple):
 
 Judge = Callable[[Facts], Iterable[Hit]]
 _rules: list[Rule] = []
+# Where the decorator puts a rule: with the doctor's own, unless a plugin is being imported.
+_registry: ContextVar[list[Rule]] = ContextVar("registry", default=_rules)
 
 
 def rule(
@@ -81,7 +84,7 @@ def rule(
 
     def register(judge: Judge) -> Judge:
         page = lambda: judge.__doc__ or ""  # noqa: E731
-        _rules.append(Rule(id, severity, needs, breaks, symptoms, page, judge, cure, question))
+        _registry.get().append(Rule(id, severity, needs, breaks, symptoms, page, judge, cure, question))
         return judge
 
     return register
@@ -94,6 +97,17 @@ def code_rules(scripts: bool = True) -> tuple[Rule, ...]:
         if scripts or module.name != "script":
             import_module(f"{__name__}.{module.name}")
     return tuple(rule for rule in _rules if scripts or "script" not in rule.needs)
+
+
+def registered_by(work: Callable[[], object]) -> list[Rule]:
+    """The rules that are registered while something is done, and in no other place."""
+    rules: list[Rule] = []
+    token = _registry.set(rules)
+    try:
+        work()
+    finally:
+        _registry.reset(token)
+    return rules
 
 
 def why_of(page: str) -> str:

@@ -22,7 +22,7 @@ from doctor.smoke.child import PARTS
 PATIENT = Patience(limit_s=30.0)
 PYTHON = "/env/bin/python"
 FOLDER = Path(doctor.collectors.__file__).parent
-ALONE = ("frame", "nvml", "libcuda", "device_memory")
+ALONE = ("frame", "nvml", "libcuda", "device_memory", "environment")
 TEXTS = {
     **{name: ((name,), "doctor.collectors") for name in (*ALONE, *SURVEY)},
     **{f"child/{name}": ((name,), "doctor.smoke.child") for name in PARTS},

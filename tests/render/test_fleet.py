@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 
 from doctor.findings import Evidence, Fix
 from doctor.fleet.comparison import Comparison
+from doctor.fleet.envelope import Speed
 from doctor.fleet.judging import compare
 from doctor.fleet.roll import Roll
 from doctor.render import fleet_json, fleet_markdown, fleet_terminal, html
@@ -95,6 +96,15 @@ def test_what_ranks_found_out_together() -> None:
     told = compare(Roll(), collective=(lost,))
     assert "Rank 1 died" in terminal(told) and "rank 1: killed by SIGSEGV" in terminal(told)
     assert told.severity == "error"
+    sums = but(lost, evidence=(Evidence("all-reduce on rank 1", "16", "6"),))
+    assert "all-reduce on rank 1: 16, wanted 6" in terminal(compare(Roll(), collective=(sums,)))
+
+
+def test_how_fast_ranks_talk_where_they_do() -> None:
+    slow = Speed(bytes=16 << 20, seconds=0.0297, algorithm_bytes_per_s=565e6, bus_bytes_per_s=753e6)
+    text = terminal(but(compare(Roll()), ranks=3, speeds=(slow,)))
+    assert "3 ranks they talk with each other" in " ".join(text.split())
+    assert "all-reduce of 16 MiB: 29.7 ms, bus bandwidth 0.75 GB/s" in text
 
 
 def test_many_names_are_folded() -> None:

@@ -478,7 +478,7 @@ def test_a_gpu_on_the_bus_without_an_answer_is_always_spoken_of(signs: dict[str,
     [
         ("Ubuntu 24.04.2 LTS", "sudo ubuntu-drivers install"),
         ("Debian GNU/Linux 13 (trixie)", "sudo apt install linux-headers-amd64 nvidia-driver"),
-        ("Fedora Linux 43", "sudo dnf install akmod-nvidia"),
+        ("Fedora Linux 43", "sudo dnf install akmod-nvidia xorg-x11-drv-nvidia-cuda"),
         ("Rocky Linux 9.6", "sudo dnf install nvidia-open"),
         ("Arch Linux", "sudo pacman -S nvidia-open nvidia-utils"),
     ],

@@ -26,11 +26,11 @@ if sys.platform != "win32":
         releases,
         surroundings,
     )
-    from .environment import ENVIRONMENTS
+    from .environment import ENVIRONMENTS, faulty
     from .lab import Lab
     from .running import Outcome
     from .runs import Runs
-    from .table import PAGE, Row, page
+    from .table import PAGE, CureRow, Row, page
 
 Check = Callable[..., "Outcome"]
 
@@ -44,14 +44,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if not config.getoption("--write-zoo", default=False):
         return
     reports = [report for kind in ("passed", "failed") for report in terminalreporter.getreports(kind)]
-    told = [Row(*value) for report in reports for name, value in report.user_properties if name == "zoo"]
-    rows = {row.name: row for row in told}
-    if absent := [name for name in ENVIRONMENTS if name not in rows]:
+    told = [(name, value) for report in reports for name, value in report.user_properties]
+    rows = {value[0]: Row(*value) for name, value in told if name == "zoo"}
+    cures = {value[0]: CureRow(*value) for name, value in told if name == "cure"}
+    absent = [name for name in ENVIRONMENTS if name not in rows]
+    absent += [name for name in faulty() if name not in cures]
+    if absent:
         terminalreporter.write_line(
             f"{PAGE.name} was not written: {len(absent)} were not run, as {absent[0]}"
         )
     else:
-        PAGE.write_text(page(rows), encoding="utf-8")
+        PAGE.write_text(page(rows, cures), encoding="utf-8")
 
 
 @pytest.fixture(scope="session", autouse=True)

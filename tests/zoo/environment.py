@@ -87,6 +87,11 @@ def environment(expected: Expected) -> Callable[[Build], Build]:
     return known
 
 
+def faulty() -> list[str]:
+    """Names of the environments in which something is at fault."""
+    return [name for name, one in ENVIRONMENTS.items() if one.expected.primary not in (None, REPACKED)]
+
+
 @contextmanager
 def built(lab: Lab, name: str) -> Iterator[Target]:
     """The environment of this name; what it added to the bases is removed afterwards."""

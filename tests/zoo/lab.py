@@ -40,6 +40,11 @@ from sandboxes import (
 HERE = Path(__file__).resolve().parent
 # The Pythons that may carry the bases, best first: ours, and the oldest that the pins admit.
 BASE_PYTHONS = tuple(dict.fromkeys((f"3.{max(sys.version_info[1], 11)}", "3.11")))
+# The CUDA libraries in the wheels of bitsandbytes, as PyPI's files list them.
+SHIPPED = {
+    "0.45.5": ("117", "118", "120", "121", "122", "123", "124", "125", "126", "128"),
+    "0.50.2": ("118", "121", "124", "126", "128", "130", "132"),
+}
 KEEP = "LORA_DOCTOR_LAB_KEEP" in os.environ
 
 
@@ -115,6 +120,7 @@ class Venv(sandboxes.Venv, SiteFolder):
     def copy_to(self, folder: Path) -> Venv:
         """Its tree again, in hard links."""
         link_tree(self.folder, folder)
+        (folder / "complete").unlink(missing_ok=True)  # the cache's own mark, and no part of an environment
         return Venv(folder)
 
 
@@ -151,17 +157,18 @@ class Lab:
     def skeleton(self, torch: str, cuda: str, releases: Mapping[str, str]) -> Venv:
         """The stack as a quick check sees it, without the gigabytes: metadata, versions, native libraries.
 
-        ``torch``: the release and build, "2.13.0+cu130"; ``cuda``: torch's CUDA. Nothing in it does anything.
+        ``torch``: the release and build, "2.13.0+cu130"; ``cuda``: torch's CUDA, "" for none. Nothing in it
+        does anything.
         """
         venv = self.empty()
         for package, version in releases.items():
             venv.register(package, version)
             venv.release(package, f"{package}/__init__.py", "")
         venv.register("torch", torch)
-        version = f"__version__ = {torch!r}\ncuda = {cuda!r}\nhip = None\n"
+        version = f"__version__ = {torch!r}\ncuda = {cuda or None!r}\nhip = None\n"
         venv.release("torch", "torch/version.py", version)
         venv.release("torch", "torch/__init__.py", "")
-        for library in ("cpu", "cuda" + cuda.replace(".", "")):
+        for library in ("cpu", *(f"cuda{digits}" for digits in SHIPPED[releases["bitsandbytes"]])):
             (venv.site / f"bitsandbytes/libbitsandbytes_{library}.so").hardlink_to(empty_library(self.root))
         return venv
 
@@ -191,13 +198,13 @@ class Lab:
                 discard(folder)
 
     def _install_base(self, folder: Path, pins: Path) -> None:
-        python, wheel = self._torch_wheel()
+        python, wheel = self.torch_wheel()
         venv = make_venv(folder, python)
         torch = f"torch=={wheel.name.split('-')[1]}"
         # No direct URL, so that torch's metadata is that of an ordinary install.
         install(venv, "--compile-bytecode", "--find-links", str(wheel.parent), "-r", str(pins), torch)
 
-    def _torch_wheel(self) -> tuple[Path, Path]:
+    def torch_wheel(self) -> tuple[Path, Path]:
         """A Python for the bases and its torch wheel: the first that the index has both for."""
         refusals = []
         for minor in BASE_PYTHONS:

@@ -49,7 +49,8 @@ def nvidia_smi_of_another_driver(lab: Lab) -> Target:
 @environment(broken("torch/cpu-only-build", options=QUICK))
 def gpu_and_cpu_torch(lab: Lab) -> Target:
     """A Tesla T4 under driver 470, and torch's CPU build"""
-    return beside_nvidia_smi(lab, "driver_470_tesla_t4")
+    venv = lab.skeleton("2.13.0+cpu", "", RELEASES)
+    return beside_nvidia_smi(lab, "driver_470_tesla_t4", venv.python)
 
 
 @environment(broken("driver/too-old-for-cuda-runtime", options=QUICK))

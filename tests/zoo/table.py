@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from .curing import Cure
 from .environment import ENVIRONMENTS, repacks_weights
 from .running import Outcome
 
@@ -48,10 +49,59 @@ def row_of(name: str, outcome: Outcome) -> Row:
     return Row(name, id, title, outcome.code, options, round(outcome.seconds, 1))
 
 
-def page(rows: Mapping[str, Row]) -> str:
+CURES = """
+## Cures
+
+`lora-doctor fix --apply` on each environment in which something is at fault, and a check of its own
+afterwards that finds nothing any more. Where no change of packages can cure, the table says where the cure
+lies: `fix` tells it and leaves it to a person. Of the faults in an environment's packages {cured} of {all}
+were cured, {rate:.0%}. A build of torch that the base does not have was a stand-in of a few bytes, and so was
+what the stub machines hold.
+
+| environment | carried out | outcome | seconds |
+|---|---|---|---|
+"""
+
+
+class CureRow(NamedTuple):
+    """One environment as its cure went."""
+
+    name: str
+    steps: str
+    outcome: str
+    seconds: float
+
+
+def cure_of(cure: Cure) -> CureRow:
+    """What was carried out, or where the cure lies instead."""
+    if not cure.steps:
+        return CureRow(cure.name, "", f"by hand: {', '.join(sorted(cure.scopes))}", 0.0)
+    titles = "; ".join(FOLDER.sub("~", step["title"]) for step in cure.steps)
+    state = cure.outcome["state"] if cure.outcome and cure.is_well else "not cured"
+    return CureRow(cure.name, titles, state, round(cure.seconds, 1))
+
+
+def page(rows: Mapping[str, Row], cures: Mapping[str, CureRow]) -> str:
     """The page that shows these rows, in the order of the modules."""
     lines = [line(rows[name]) for name in ENVIRONMENTS if name in rows]
-    return HEAD.format(processor=PROCESSOR if repacks_weights() else "") + "".join(lines)
+    carried_out = [row for row in cures.values() if row.steps]
+    cured = sum(row.outcome == "cured" for row in carried_out)
+    rate = cured / len(carried_out) if carried_out else 0.0
+    told = CURES.format(cured=cured, all=len(carried_out), rate=rate)
+    head = HEAD.format(processor=PROCESSOR if repacks_weights() else "")
+    told += "".join(cure_line(cures[name]) for name in ENVIRONMENTS if name in cures)
+    return head + "".join(lines) + told
+
+
+def cure_line(row: CureRow) -> str:
+    """One row of the table of cures."""
+    seconds = f"{row.seconds}" if row.steps else ""
+    return "| " + " | ".join(map(cell, (f"`{row.name}`", row.steps, row.outcome, seconds))) + " |\n"
+
+
+def cell(text: str) -> str:
+    """A text that breaks no table."""
+    return text.replace("|", "\\|").replace("\n", " ")
 
 
 def line(row: Row) -> str:
@@ -65,4 +115,4 @@ def line(row: Row) -> str:
         row.options,
         f"{row.seconds}",
     ]
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |\n"
+    return "| " + " | ".join(map(cell, cells)) + " |\n"

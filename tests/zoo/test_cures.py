@@ -1,59 +1,68 @@
-"""The first fix of a finding, carried out as it is printed, cures the environment."""
+"""``fix --apply`` cures every fault of the zoo that lies in the environment, and touches nothing else."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
-from sandboxes import uv
+from sandboxes import NoSuchPython
 
-from .environment import built
+from .curing import Cure, cured
+from .environment import faulty
 from .lab import Lab
-from .running import run_doctor
+from .runs import AT_A_TIME
+from .table import cure_of
 
 pytestmark = pytest.mark.environments
+# Faults of Python itself, which is not the environment's to repair: another environment is made.
+BEYOND_PACKAGES = {"sitecustomize_exits", "interpreter_gone"}
+
+Cured = Callable[[str], Cure]
 
 
-@pytest.mark.parametrize(
-    ("name", "fault"),
-    [
-        ("peft_too_old_for_transformers", "peft/too-old-for-transformers"),
-        ("bitsandbytes_without_libraries", "bitsandbytes/native-library-missing"),
-        ("bitsandbytes_cuda_library_cut", "bitsandbytes/native-library-corrupt"),
-        ("numpy_without_extension", "python/files-missing-or-altered"),
-        ("peft_half_uninstalled", "python/files-missing-or-altered"),
-        ("peft_metadata_random", "python/metadata-unreadable"),
-        ("transformers_registered_twice", "python/duplicate-metadata"),
-        ("peft_source_gone", "python/editable-source-gone"),
-        ("bitsandbytes_windows_beside", "python/packages-overlap"),
-        ("transformers_4_40_0", "python/release-out-of-step"),
-        ("accelerate_0_20_3", "accelerate/too-old"),
-        ("huggingface_hub_0_23_0", "huggingface-hub/too-old"),
-    ],
-)
-def test_the_first_fix_cures(name: str, fault: str, lab: Lab, tmp_path: Path) -> None:
-    with built(lab, name) as target:
-        before = run_doctor(target, tmp_path, "--format", "json", "--quick").report
-        assert before["primary"] == fault
-        for command in before["findings"][0]["fixes"][0]["commands"]:
-            carry_out(command)
-        after = run_doctor(target, tmp_path, "--format", "json", "--quick").report
-        assert (after["primary"], after["verdict"]) == (None, "healthy")
+@pytest.fixture(scope="module")
+def cure(lab: Lab, request: pytest.FixtureRequest) -> Iterator[Cured]:
+    """The cure of one environment, made once; those that the collected tests ask for are begun at once."""
+    pool = ThreadPoolExecutor(AT_A_TIME)
+    begun: dict[str, Future[Cure]] = {}
+
+    def asked(name: str) -> Cure:
+        if name not in begun:
+            begun[name] = pool.submit(cured, lab, name)
+        try:
+            return begun[name].result()
+        except NoSuchPython as absent:
+            pytest.skip(str(absent))
+
+    for item in request.session.items:
+        if item.path == request.path and hasattr(item, "callspec"):
+            name = item.callspec.params["name"]
+            begun.setdefault(name, pool.submit(cured, lab, name))
+    yield asked
+    pool.shutdown(cancel_futures=True)
 
 
-def carry_out(command: list[str]) -> None:
-    """Run a command as its reader would; "~" stands for the home folder, and uv is the tests' own."""
-    words = [os.path.expanduser(word) for word in command]
-    program = uv() if words[0] == "uv" else words[0]
-    done = subprocess.run([program, *words[1:]], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+@pytest.mark.parametrize("name", faulty())
+def test_what_lies_in_the_environment_is_cured(
+    name: str, cure: Cured, record_property: Callable[[str, object], None]
+) -> None:
+    found = cure(name)
+    record_property("cure", cure_of(found))
+    if not found.steps:  # the cure is a variable, a script's, the system's, or a new environment
+        assert found.scopes <= {"setting", "script", "system", "hardware"} or name in BEYOND_PACKAGES
+        assert found.scopes
+        return
+    assert found.outcome is not None, found.words
+    assert found.outcome["state"] == "cured", found.outcome
+    assert found.is_well, found.after and found.after.report["findings"][:1]
+    assert found.left_running == ()
 
 
-def test_fixes_name_the_interpreter_that_was_examined(lab: Lab, tmp_path: Path) -> None:
-    with built(lab, "peft_too_old_for_transformers") as target:
-        report: dict[str, Any] = run_doctor(target, tmp_path, "--format", "json", "--quick").report
-        words = [os.path.expanduser(word) for word in report["findings"][0]["fixes"][0]["commands"][0]]
-        assert str(target.python) in words
+@pytest.mark.parametrize("name", faulty())
+def test_nothing_changes_but_what_the_plan_names(name: str, cure: Cured) -> None:
+    found = cure(name)
+    if not found.steps:
+        return
+    assert found.outcome is not None, found.words
+    assert found.changed <= found.named | found.brought, (found.changed, found.named, found.brought)

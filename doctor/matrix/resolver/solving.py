@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import msgspec
@@ -26,6 +27,7 @@ Cause = RequirementInformation[Need, Pick]
 # Whose newest release matters most: a package is chosen before those below it, which follow.
 RANK = ("torch", "transformers", "trl", "peft", "accelerate", "bitsandbytes", "datasets", "huggingface-hub")
 ROUNDS = 5000  # far above what any set has taken; a bound, so that no input runs for ever
+NEAR_ROUNDS = 800  # for a set near another: there may be none, and the newest is found without a search
 
 
 class Solution(msgspec.Struct, frozen=True):
@@ -83,6 +85,7 @@ def solve(
     return best if isinstance(best, Solution) else attempt(catalog(machine, "errors"), wish)
 
 
+@cache
 def is_known(requirement: Requirement) -> bool:
     """Is there a table, and can a release that is asked for stand in it? Tables begin and end somewhere."""
     releases = releases_of(requirement.name)
@@ -136,8 +139,9 @@ def root_needs(known: Catalog, wish: Wish, left_out: Mapping[str, str]) -> Itera
     for requirement in wish.known:
         if requirement.marker is None or requirement.marker.evaluate({**known.machine.markers, "extra": ""}):
             yield from known.with_extras(requirement)
+    unknown = wish.unknown
     for package in wish.extra_packages:
-        if package not in left_out and package not in wish.unknown:
+        if package not in left_out and package not in unknown:
             yield Need(package, known.shelf(package).ordinary & ~ABSENT)
     yield from known.lone_bans()
 
@@ -147,13 +151,14 @@ def resolved(known: Catalog, wish: Wish, needs: list[Need], bans: list[Ban]) -> 
     domains = Domains(known, needs, frozenset(wish.unknown))
     if domains.empty:
         return Conflict(first_of(Chain(known, domains).sentences()))
+    rounds = NEAR_ROUNDS if wish.preferred else ROUNDS
     resolver = Resolver(Provider(known, wish, bans, domains), BaseReporter[Need, Pick, str]())
     try:
-        return dict(resolver.resolve(needs, max_rounds=ROUNDS).mapping)
+        return dict(resolver.resolve(needs, max_rounds=rounds).mapping)
     except ResolutionImpossible as failure:
         return Conflict(first_of(told(known, list(failure.causes))))
     except ResolutionTooDeep:
-        return Conflict((f"no set was found in {ROUNDS} steps; pin fewer packages",))
+        return Conflict((f"no set was found in {rounds} steps; pin fewer packages",))
 
 
 def solution(

@@ -1,0 +1,1 @@
+"""What is at fault on the machines of Acme."""

@@ -1,0 +1,222 @@
+"""``lora-doctor fix --apply`` on the environments of the zoo, and a check of its own afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import time
+import uuid
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from packaging.utils import canonicalize_name
+from sandboxes import locked, uv
+
+from .environment import ENVIRONMENTS, QUICK, Target, built
+from .lab import Lab, Venv
+from .running import (
+    MODULE,
+    PATIENCE_S,
+    Outcome,
+    left_running,
+    merged,
+    run_doctor,
+    run_environment,
+)
+from .wheelhouse import Wheelhouse
+
+PATIENT = ("--timeout", "40")
+LINKED = "torch==2.13.0+cu130"
+APPLIED = ("delete", "remove", "install", "anew")
+MADE_OF_STAND_INS = (
+    "drivers",
+    "machines",
+    "linking",
+    "compiling",
+)  # modules; most of what they hold is empty
+NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+TORCH = re.compile(r"torch==([\d.]+)\+?(\w*)")
+
+
+@dataclass(frozen=True)
+class Cure:
+    """One environment, what ``fix`` planned for it, and what came of carrying that out."""
+
+    name: str
+    plan: dict[str, Any]
+    outcome: dict[str, Any] | None = None  # None where nothing that cures the first finding is carried out
+    after: Outcome | None = None
+    seconds: float = 0.0
+    left_running: tuple[str, ...] = ()
+    words: str = ""  # what was printed where no outcome was
+
+    @cached_property
+    def steps(self) -> list[dict[str, Any]]:
+        """Steps that are carried out and cure the first finding of the environment."""
+        primary = ENVIRONMENTS[self.name].expected.primary
+        return [step for step in self.plan["steps"] if step["kind"] in APPLIED and primary in step["cures"]]
+
+    @cached_property
+    def scopes(self) -> set[str]:
+        """Of all the steps that cure the first finding."""
+        primary = ENVIRONMENTS[self.name].expected.primary
+        return {step["scope"] for step in self.plan["steps"] if primary in step["cures"]}
+
+    @cached_property
+    def changed(self) -> set[str]:
+        """Packages that are not what they were, by the freezes before and after."""
+        assert self.outcome
+        before, after = (dict(map(package_of, self.outcome[when])) for when in ("before", "after"))
+        return {name for name in {*before, *after} if before.get(name) != after.get(name)}
+
+    @cached_property
+    def named(self) -> set[str]:
+        """Packages that the plan names."""
+        steps = [step for step in self.plan["steps"] if step["kind"] in APPLIED]
+        of_steps = {package_of(package)[0] for step in steps for package in step["packages"]}
+        return of_steps | {Path(path).name.split("-")[0] for step in steps for path in step["paths"]}
+
+    @cached_property
+    def brought(self) -> set[str]:
+        """Packages that were not there: what those that the plan installs need."""
+        assert self.outcome
+        return self.changed - {package_of(line)[0] for line in self.outcome["before"]}
+
+    @property
+    def is_well(self) -> bool:
+        """Does a check find no error any more, nor what was found first?"""
+        return self.after is not None and not (
+            {one["id"] for one in self.after.report["findings"] if one["severity"] == "error"}
+            or ENVIRONMENTS[self.name].expected.primary in of_all(self.after.report["findings"])
+        )
+
+
+def of_all(findings: list[dict[str, Any]]) -> list[str]:
+    """The ids of findings and of what they explain."""
+    return [id for one in findings for id in (one["id"], *of_all(one["symptoms"]))]
+
+
+def package_of(line: str) -> tuple[str, str]:
+    """The name and the rest of a line of a freeze."""
+    found = NAME.match(line)
+    assert found, line
+    return canonicalize_name(found[0]), line[found.end() :]
+
+
+def cured(lab: Lab, name: str) -> Cure:
+    """Build one environment, let the doctor cure it, and check it again."""
+    with built(lab, name) as found:
+        apart = lab.apart()
+        target = with_uv(of_its_own(apart, found))
+        # A quick look is enough where it finds the fault; the check at the end is as whole as ever.
+        for options in dict.fromkeys((QUICK, patient(ENVIRONMENTS[name].expected.options))):
+            planned = run_fix(target, apart.folder(), *options, "--format", "json")
+            cure = Cure(name, json.loads(planned.stdout))
+            if cure.scopes:
+                break
+        if cure.steps:
+            house = stocked(apart, name, cure)
+            if module_of(name) in MADE_OF_STAND_INS:
+                target = merged(target, {"UV_DEFAULT_INDEX": house.url})
+            began = time.monotonic()
+            applying = ("--torch-index", house.url, "--format", "json", "--apply", "--yes")
+            done = run_fix(target, apart.folder(), *options, *applying)
+            cure = checked(cure, target, apart.folder(), done, time.monotonic() - began)
+        apart.clear()
+        return cure
+
+
+def checked(cure: Cure, target: Target, folder: Path, done: Fixed, seconds: float) -> Cure:
+    """The cure with what came of it, and a check of the environment as it is now."""
+    after = run_doctor(target, folder, "--format", "json", *after_options(cure))
+    outcome = json.loads(done.stdout)["outcome"] if done.stdout.strip() else None
+    return Cure(cure.name, cure.plan, outcome, after, seconds, done.left_running, done.stderr)
+
+
+def after_options(cure: Cure) -> tuple[str, ...]:
+    """As the fault was found; a torch of nothing but a version is no torch for a full check."""
+    options = ENVIRONMENTS[cure.name].expected.options
+    return QUICK if brought_torch(cure) else patient(options)
+
+
+def patient(options: tuple[str, ...]) -> tuple[str, ...]:
+    """With the time that a first import takes, when nothing of it is compiled yet."""
+    return PATIENT if "--timeout" in options else options
+
+
+def brought_torch(cure: Cure) -> list[re.Match[str]]:
+    """Builds of torch that the cure brings and no environment has: their wheels are not within reach."""
+    steps = [step for step in cure.plan["steps"] if step["kind"] == "install"]
+    return [torch for step in steps for package in step["packages"] if (torch := TORCH.match(package))]
+
+
+def index_of_torch(lab: Lab) -> Wheelhouse:
+    """An index of the wheel that the bases have, for all; uv keeps what it unpacks by the index's address."""
+    house = Wheelhouse(lab.root / "index-of-torch")
+    with locked(house.folder):
+        if not house.folder.exists():
+            house.offer(lab.torch_wheel()[1])
+    return house
+
+
+def stocked(lab: Lab, name: str, cure: Cure) -> Wheelhouse:
+    """An index with what the cure will ask for and no public index has."""
+    if module_of(name) not in MADE_OF_STAND_INS and not brought_torch(cure):
+        return index_of_torch(lab)
+    house = Wheelhouse(lab.folder())
+    for torch in brought_torch(cure):
+        if torch[0] != LINKED:  # which the environment below has, with all that it links against
+            house.make_torch(f"{torch[1]}+{torch[2]}", torch[2])
+    if module_of(name) == "linking" or any(torch[0] == LINKED for torch in brought_torch(cure)):
+        with built(lab, "linking_intact") as intact:
+            house.pack(Venv(intact.python.parent.parent))
+    return house
+
+
+def module_of(name: str) -> str:
+    """The module of this folder that builds an environment."""
+    return ENVIRONMENTS[name].build.__module__.rpartition(".")[2]
+
+
+def of_its_own(lab: Lab, target: Target) -> Target:
+    """The target in an environment of its own: a base is for all, and a cure changes it."""
+    folder = target.python.parent.parent
+    if folder.parent != lab.root:
+        return target
+    return Target(Venv(folder).copy_to(lab.folder() / "venv").python, target.working_folder, target.variables)
+
+
+def with_uv(target: Target) -> Target:
+    """The same where uv is on PATH, as it is for whoever made an environment with it."""
+    path = target.variables.get("PATH") or os.environ["PATH"]
+    return merged(target, {"PATH": f"{Path(uv()).parent}{os.pathsep}{path}"})
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """One run of ``fix``."""
+
+    code: int
+    stdout: str
+    stderr: str
+    left_running: tuple[str, ...]
+
+
+def run_fix(target: Target, working_folder: Path, *arguments: str) -> Fixed:
+    """``lora-doctor fix --python TARGET`` with further arguments, from start to end."""
+    mark = uuid.uuid4().hex
+    done = subprocess.run(
+        [*MODULE, "fix", "--python", str(target.python), *arguments],
+        cwd=target.working_folder or working_folder,
+        env=run_environment(target, mark),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=2 * PATIENCE_S,
+    )
+    return Fixed(done.returncode, done.stdout, done.stderr, left_running(mark))
