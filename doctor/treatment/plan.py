@@ -10,8 +10,9 @@ import msgspec
 from doctor.findings import Scope
 
 Command = tuple[str, ...]
-# remove, install, anew: of packages, in the target. set: an environment variable. hand: for a person alone.
-Kind = Literal["remove", "install", "anew", "set", "hand"]
+# delete: files of a registration. remove, install, anew: of packages. All these stay within the target.
+# set: an environment variable. hand: for a person alone.
+Kind = Literal["delete", "remove", "install", "anew", "set", "hand"]
 Language = Literal["pip", "uv", "conda", "mamba", "pixi", "poetry", "pdm", "dockerfile", "requirements"]
 
 
@@ -23,6 +24,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     scope: Scope
     cures: tuple[str, ...]  # ids of findings
     packages: tuple[str, ...] = ()  # requirements that are installed ("peft==0.18.0"), or names that go
+    paths: tuple[str, ...] = ()  # what is deleted: folders in the target's own site folders
     index_url: str = ""  # where these packages stand; "" for the installer's own index
     replaces: Mapping[str, str] = {}  # package -> the version that gives way, "" where none is installed
     variable: str = ""
@@ -36,7 +38,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_applied(self) -> bool:
         """Does ``--apply`` carry it out? Only what stays within the target's packages."""
-        return self.kind in ("remove", "install", "anew")
+        return self.kind in ("delete", "remove", "install", "anew")
 
 
 class Uncured(msgspec.Struct, frozen=True):
@@ -61,6 +63,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     tool_version: str
     target: str  # the interpreter
     language: Language  # in which the commands speak
+    titles: Mapping[str, str] = {}  # of the findings that the steps cure, by id
     steps: tuple[Step, ...] = ()
     because: tuple[str, ...] = ()  # why these releases
     uncured: tuple[Uncured, ...] = ()
