@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from doctor.applying.undoing import Undone
 from doctor.findings import Finding, Report
 from doctor.fleet.comparison import Comparison
 from doctor.fleet.envelope import Envelope
@@ -137,6 +138,7 @@ DOCUMENTS: dict[str, Document] = {
     "explain": Document(Pages, "explain"),
     "fix": Document(Plan, "fix"),
     "treatment": Document(Treatment, "fix --apply"),
+    "undone": Document(Undone, "fix --undo"),
     "install": Document(Installation, "install"),
     "fleet": Document(Comparison, "fleet compare, fleet run"),
     "node": Document(Envelope, "fleet node"),

@@ -7,7 +7,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -37,7 +38,18 @@ from doctor.treatment.outcome import Outcome
 from doctor.treatment.plan import Plan, Step
 
 OnStep = Callable[[str], None]
+State = Literal["cured", "improved", "restored"]
 INSTALLERS = ("pip", "uv", "conda", "mamba")  # a project's own tool changes files of the project too
+
+
+class Before(NamedTuple):
+    """What is known of the target before: ids of its findings, and stages that nobody could try."""
+
+    known: tuple[str, ...] = ()
+    blocked: tuple[str, ...] = ()
+
+
+NOTHING = Before()
 
 
 def applied(
@@ -47,12 +59,12 @@ def applied(
     recheck: Callable[[str], Report],
     on_step: OnStep,
     *,
-    known: Collection[str] = (),
+    before: Before = NOTHING,
     patience: Patience = PATIENCE,
 ) -> Outcome:
     """Carry a plan out, so that the target is cured at the end or what it was.
 
-    ``recheck`` examines an interpreter; ``known`` are ids of the findings before. Raises
+    ``recheck`` examines an interpreter; ``before`` is what the check before found. Raises
     :class:`CannotApply` before anything is changed; whatever else is raised leaves the target as it was.
     """
     steps = fit_steps(plan)
@@ -69,7 +81,7 @@ def applied(
         place = workplace(host, environment, path, journal)
         with guarded(host, path, lock):
             try:
-                return course(host, place, plan, steps, recheck, on_step, known, patience, environment)
+                return course(host, place, plan, steps, recheck, on_step, before, patience, environment)
             except BaseException:
                 place.drop()
                 raise
@@ -148,7 +160,7 @@ def course(
     steps: Sequence[Step],
     recheck: Callable[[str], Report],
     on_step: OnStep,
-    known: Collection[str],
+    before: Before,
     patience: Patience,
     environment: Environment,
 ) -> Outcome:
@@ -163,7 +175,7 @@ def course(
         return restored(place, environment, failure)
     on_step("Checking the outcome")
     outcome = msgspec.structs.replace(
-        judged(recheck(place.python), plan, steps, known), before=environment.frozen
+        judged(recheck(place.python), plan, steps, before), before=environment.frozen
     )
     if outcome.state == "restored":
         place.drop()
@@ -185,22 +197,25 @@ def restored(place: Workplace, environment: Environment, failure: Failure) -> Ou
     )
 
 
-def judged(report: Report, plan: Plan, steps: Sequence[Step], known: Collection[str]) -> Outcome:
-    """What the check of the outcome says: it stands with a finding less and no new error."""
+def judged(report: Report, plan: Plan, steps: Sequence[Step], before: Before) -> Outcome:
+    """What the check of the outcome says: it stands with a finding less and no new error.
+
+    An error of a stage that nobody could try before was there, and hidden: it takes nothing back.
+    """
     planned = dict.fromkeys(one for step in steps for one in step.cures)
-    old = {*known, *(one for step in plan.steps for one in step.cures), *(one.id for one in plan.uncured)}
+    old = {*before.known, *planned, *(one.id for one in plan.uncured)}
+    old |= {one for step in plan.steps for one in step.cures}
     found = list(all_of(report.findings))
-    ids = {one.id for one in found}
-    unsure = ids | {one.id for one in report.not_judged}
+    unsure = {*(one.id for one in found), *(one.id for one in report.not_judged)}
     cured = tuple(one for one in planned if one not in unsure)
     not_cured = tuple(one for one in planned if one in unsure)
-    new = tuple(dict.fromkeys(one.id for one in found if one.severity == "error" and one.id not in old))
-    if new or not cured:
-        failed = (
-            f"new: {', '.join(new)}" if new else "the steps succeeded, and no finding of the plan is gone"
-        )
-        return Outcome(state="restored", cured=cured, not_cured=not_cured, new=new, failed=failed)
-    return Outcome(state="improved" if not_cured else "cured", cured=cured, not_cured=not_cured)
+    errors = [one for one in found if one.severity == "error" and one.id not in old]
+    caused = [one.id for one in errors if not set(one.breaks) & set(before.blocked)]
+    new = tuple(dict.fromkeys(one.id for one in errors))
+    failed = fault_of(report, cured, list(dict.fromkeys(caused)))
+    better: State = "improved" if not_cured or new else "cured"
+    state: State = "restored" if failed else better
+    return Outcome(state=state, cured=cured, not_cured=not_cured, new=new, failed=failed)
 
 
 def fault_of(report: Report, cured: Sequence[str], new: Sequence[str]) -> str:

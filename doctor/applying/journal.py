@@ -28,7 +28,7 @@ class Kept(msgspec.Struct, frozen=True):
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """One plan carried out, or being carried out."""
 
-    name: str  # when it began: "20261130T132011Z"
+    name: str  # when it began: "20261130T132011Z-3fa8"
     way: Literal["aside", "in place"]
     state: State = "keeping"
     original: files.Inode = (0, 0)  # aside: the folder of the environment as it was

@@ -28,8 +28,8 @@ PROGRAM = (
 
 
 def name_of_now() -> str:
-    """The name of a run that begins now."""
-    return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()) + f"-{os.getpid()}"
+    """The name of a run that begins now, which no other run has."""
+    return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.urandom(2).hex()}"
 
 
 def recovered(path: str) -> Journal | None:

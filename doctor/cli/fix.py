@@ -65,9 +65,7 @@ def fix(
     style = style_of(host, sys.stdout, no_color) if output is None else FILE_STYLE
     telling = Telling(format, output, style)
     if undo:
-        from doctor.cli.treating import take_back
-
-        raise typer.Exit(take_back(host, chosen_target(host, python), dry_run, yes, telling))
+        raise typer.Exit(taken_back(host, python, dry_run, yes, telling))
     checking = Checking(quick, timeout, tuple(ignore or ()), strict)
     report = read_report(saved) if saved else examined(host, python, checking, telling)
     plan = worded_plan(host, report, words, torch_index)
@@ -85,6 +83,13 @@ def fix(
         asked.refuse_foreign_words(words, own_language(host, report))
         raise typer.Exit(treating.carry_out(host, report, plan, checking, yes, telling))
     raise typer.Exit(exit_code(report, strict))
+
+
+def taken_back(host: LocalHost, python: str | None, dry_run: bool, yes: bool, telling: Telling) -> int:
+    """Take back what the last ``--apply`` changed, or only say it. Returns the exit code."""
+    from doctor.cli.treating import take_back
+
+    return take_back(host, chosen_target(host, python), dry_run, yes, telling)
 
 
 def read_report(path: str) -> Report:

@@ -34,7 +34,7 @@ def carry_out(
     telling: Telling,
 ) -> int:
     """Carry the plan out after a yes. Returns the exit code: 0 where no error is left."""
-    from doctor.applying.applied import applied
+    from doctor.applying.applied import Before, applied
     from doctor.applying.workplace import CannotApply
     from doctor.target import Target
     from doctor.treatment.outcome import Treatment
@@ -49,7 +49,7 @@ def carry_out(
             plan,
             lambda python: checking.report(host, python),
             lambda line: typer.echo(masked(host, f"  {line}"), err=True),
-            known=tuple(ids_of(report.findings)),
+            before=Before(tuple(ids_of(report.findings)), blocked_stages(report)),
         )
     except CannotApply as error:
         refuse(masked(host, str(error)), masked(host, error.hint))
@@ -84,6 +84,12 @@ def ask(question: str, yes: bool) -> None:
         code = EXIT_INTERRUPTED
     typer.echo("Nothing was changed.", err=True)
     raise typer.Exit(code)
+
+
+def blocked_stages(report: Report) -> tuple[str, ...]:
+    """Stages that could not be tried, for one that they need had failed."""
+    runs = report.facts.trial.runs if report.facts.trial else ()
+    return tuple(run.stage for run in runs if run.outcome == "blocked")
 
 
 def ids_of(findings: tuple[Finding, ...]) -> list[str]:
@@ -173,10 +179,15 @@ def make_beside(host: LocalHost, report: Report, folder: str, checking: Checking
 
     interpreter = report.facts.interpreter
     python = interpreter.executable if interpreter else sys.executable
+    whole = set_for(report)
+    if not whole.pins:
+        refuse(
+            f"no set is known that would be well: {'; '.join(whole.because)}", "pin less: lora-doctor resolve"
+        )
     outcome = made(
         host,
         folder,
-        set_for(report),
+        whole,
         python=python,
         index_url=torch_index,
         on_progress=lambda line: typer.echo(masked(host, f"  {line}"), err=True),

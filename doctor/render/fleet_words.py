@@ -155,7 +155,7 @@ def evidence_words(shown: Evidence) -> str:
 
 
 def speed_words(speed: Speed) -> str:
-    """How long an all-reduce took, and what the slowest link carried; 10^9 bytes are a GB, as in nccl-tests."""
+    """How long an all-reduce took, and what the slowest link carried; GB as nccl-tests count, 10^9 bytes."""
     rate = f"bus bandwidth {speed.bus_bytes_per_s / 1e9:.2f} GB/s"
     return f"all-reduce of {speed.bytes / (1 << 20):g} MiB: {speed.seconds * 1e3:.1f} ms, {rate}"
 

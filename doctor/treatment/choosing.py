@@ -15,11 +15,11 @@ from doctor.findings import Finding, Fix
 from doctor.proposal import installed_versions
 from doctor.treatment.changes import Change, changes_of, name_of
 from doctor.treatment.foreseeing import Outlook, outlook
-from doctor.treatment.solving import Solved, solved
+from doctor.treatment.solving import Solved, is_a_makers_torch, solved, sources_of_their_own
 
 TRIED = 8  # choices among the fixes of all findings
 ROUNDS = 2  # what a cure brings is cured with it; by then it brings nothing new, or nothing helps
-LITTLE = (0, 2, 0)  # a cost: nothing is left, one package gives way, nothing comes new
+LITTLE = (0, 0, 2, 0)  # a cost: nothing is left, one package gives way, nothing comes new
 WEIGHED = ("install", "remove")  # changes whose outcome the tables of releases can foresee
 
 
@@ -55,9 +55,11 @@ def chosen(facts: Facts, findings: Sequence[Finding]) -> Chosen:
     """
     options = [tuple(choices_of(facts, finding)) for finding in findings if finding.fixes]
     first = tuple(option[0] for option in options)
-    candidates = [weighed(facts, first)]
-    if candidates[0].outcome.holds and cost(facts, candidates[0]) <= LITTLE:
-        return with_what_follows(facts, candidates[0])
+    candidates = []
+    for is_narrow in (True, False):
+        candidates.append(weighed(facts, first, is_narrow=is_narrow))
+        if candidates[-1].outcome.holds and cost(facts, candidates[-1]) <= LITTLE:
+            return with_what_follows(facts, candidates[-1])
     free = weighed(facts, first, is_free=True)
     left = [one.finding for one in first if free.foresees(one.finding) is False]
     candidates += [free, weighed(facts, first, is_free=True, firm=left)] if left else [free]
@@ -73,16 +75,18 @@ def weighed(
     choices: Sequence[Choice],
     *,
     is_free: bool = False,
+    is_narrow: bool = False,
     firm: Sequence[Finding] = (),
     also: Sequence[Change] = (),
 ) -> Chosen:
     """These choices with their outcome; ``is_free`` where faults of releases are left to the solve.
 
-    But for those that are ``firm``. ``also`` are changes that no finding asks for so far.
+    But for those that are ``firm``. ``is_narrow`` as in :func:`solved`. ``also`` are changes that no finding
+    asks for so far.
     """
     changes = [*also, *(change for one in choices for change in one.changes or ())]
     free = freed(facts, choices, firm) if is_free else ()
-    outcome = without_needless(solved(facts, changes, free), choices)
+    outcome = without_needless(solved(facts, changes, free, is_narrow=is_narrow), choices)
     return Chosen(tuple(choices), outcome, outlook(facts, outcome), {})
 
 
@@ -124,7 +128,8 @@ def with_what_follows(facts: Facts, best: Chosen) -> Chosen:
     """The choice, with the cures of what it would bring, where they cure more than they bring."""
     for _ in range(ROUNDS):
         fixes = [changes_of(one.fixes[0].commands) for one in best.outlook.new if one.fixes]
-        also = [change for changes in fixes for change in changes or () if change.kind in WEIGHED]
+        wishes = [change for changes in fixes for change in changes or () if change.kind == "install"]
+        also = [one for one in wishes if best.outcome.gone.isdisjoint(map(name_of, one.packages))]
         if not also or not best.outcome.holds:
             return best
         wider = weighed(facts, best.choices, is_free=True, also=also)._replace(conflicts=best.conflicts)
@@ -140,12 +145,15 @@ def burden(one: Chosen) -> int:
     return len(one.outlook.after)
 
 
-def cost(facts: Facts, one: Chosen) -> tuple[int, int, int]:
-    """What is left or comes new, then how many packages change, then what warnings it brings."""
+def cost(facts: Facts, one: Chosen) -> tuple[int, int, int, int]:
+    """What is left or comes new, then what no index has back, then how much changes, then new warnings."""
     judged = [choice.finding for choice in one.choices if choice.changes]
     left = sum(one.foresees(finding) is False for finding in judged)
-    errors = sum(finding.severity == "error" for finding in one.outlook.new)
-    return left + errors, len(one.outcome.requirements) + replaced(facts, one.outcome), len(one.outlook.new)
+    # What a release declares is not broken for another's sake, however seldom that does harm.
+    grave = sum(finding.severity == "error" or finding.id == UNMET for finding in one.outlook.new)
+    names = [name_of(requirement) for requirement in one.outcome.requirements]
+    own = sum(name in sources_of_their_own(facts) for name in names)
+    return left + grave, own, len(names) + replaced(facts, one.outcome), len(one.outlook.new)
 
 
 def replaced(facts: Facts, outcome: Solved) -> int:
@@ -158,15 +166,18 @@ def choices_of(facts: Facts, finding: Finding) -> Iterator[Choice]:
     """Its fixes with what they change; what comes after one that a person must judge is not weighed."""
     for number, fix in enumerate(finding.fixes):
         changes = changes_of(fix.commands) if fix.scope in ("environment", "setting") else None
-        changes = changes if stays_inside(facts, changes or ()) else None
+        changes = changes if is_safe(facts, changes or ()) else None
         if number == 0 or changes:
             yield Choice(finding, fix, changes)
         if changes is None:
             return
 
 
-def stays_inside(facts: Facts, changes: Sequence[Change]) -> bool:
-    """Are all files that go within the target's own folders of packages?"""
+def is_safe(facts: Facts, changes: Sequence[Change]) -> bool:
+    """May a program do this: are files that go registrations, and does no maker's torch go?"""
     folders = facts.interpreter.site_folders if facts.interpreter else ()
     paths = [path for change in changes for path in change.paths]
-    return all(os.path.dirname(path) in folders for path in paths)
+    names = [name_of(one) for change in changes for one in change.packages]
+    return all(os.path.dirname(path) in folders for path in paths) and not (
+        "torch" in names and is_a_makers_torch(facts)
+    )

@@ -40,8 +40,9 @@ class Outlook(NamedTuple):
         return fault(finding) in self.before
 
     def remains(self, finding: Finding) -> bool:
-        """Will it be found again?"""
-        return fault(finding) in {fault(one) for one in self.after}
+        """Will it be found again, or what it explains now and would not explain any more?"""
+        after = {fault(one) for one in self.after}
+        return any(fault(one) in after for one in unfolded((finding,)) if self.is_of_releases(one))
 
     @property
     def new(self) -> tuple[Finding, ...]:
@@ -62,14 +63,15 @@ def outlook(facts: Facts, outcome: Solved) -> Outlook:
 
 def faults(facts: Facts) -> Iterator[Finding]:
     """Errors and warnings, those that others explain among them."""
-
-    def unfolded(findings: Sequence[Finding]) -> Iterator[Finding]:
-        for finding in findings:
-            yield finding
-            yield from unfolded(finding.symptoms)
-
     found = diagnose(facts, Subject("live", "")).findings
     return (one for one in unfolded(found) if one.severity != "note")
+
+
+def unfolded(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Findings, and those beneath each."""
+    for finding in findings:
+        yield finding
+        yield from unfolded(finding.symptoms)
 
 
 def of_releases(facts: Facts) -> Facts:
@@ -81,15 +83,29 @@ def foreseen(facts: Facts, outcome: Solved) -> Facts:
     """The facts once the outcome is installed: an installer brings what is declared along."""
     found = facts.packages or Packages(installed={})
     installed = {name: one for name, one in found.installed.items() if name not in outcome.gone}
+    needed = needs_of(outcome)
     for requirement in (*outcome.requirements, *(f"{name}=={pin}" for name, pin in outcome.pins.items())):
         wish = parsed(requirement)
         name = canonicalize_name(wish.name) if wish else ""
         known = installed.get(name)
-        named = requirement in outcome.requirements
-        if wish and (known is None or (named and not is_met(known, wish.specifier))):
+        bounds = wish.specifier if wish and requirement in outcome.requirements else needed.get(name)
+        if wish and (known is None or (bounds is not None and not is_met(known, bounds))):
             installed[name] = package(name, wish.specifier, known, outcome)
     packages = msgspec.structs.replace(found, installed=installed)
     return msgspec.structs.replace(facts, packages=packages, torch=torch_of(facts, packages, outcome))
+
+
+def needs_of(outcome: Solved) -> dict[str, SpecifierSet]:
+    """What the releases that are installed declare: an installer brings that along in place of others."""
+    needed: dict[str, SpecifierSet] = {}
+    for requirement in outcome.requirements:
+        name, _, version = requirement.partition("==")
+        for line in requires_of(name, version):
+            need = parsed(line) if is_foreseen(line, outcome) else None
+            if need:
+                key = canonicalize_name(need.name)
+                needed[key] = needed.get(key, SpecifierSet()) & need.specifier
+    return needed
 
 
 def parsed(requirement: str) -> Requirement | None:

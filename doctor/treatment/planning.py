@@ -19,7 +19,8 @@ from doctor.treatment.changes import Change, name_of
 from doctor.treatment.choosing import Chosen, chosen
 from doctor.treatment.plan import Language, Plan, Refusal, Step, Uncured
 from doctor.treatment.registrations import unregistered
-from doctor.treatment.solving import Solved
+from doctor.treatment.solving import Solved, sources_of_their_own
+from doctor.treatment.variables import settings
 
 ABOUT_CODE = ("script/", "workload/")  # faults of the user's code and plan, which no environment cures
 
@@ -32,7 +33,9 @@ def planned(report: Report, language: Language, *, torch_index: str = "") -> Pla
     facts = report.facts
     findings = curable(report)
     plan = chosen(facts, findings)
-    steps = tuple(ordered([*of_packages(facts, plan, torch_index), *of_the_rest(plan)]))
+    variables, refused = settings(facts, plan.choices)
+    plan = plan._replace(conflicts={**plan.conflicts, **refused})
+    steps = tuple(ordered([*of_packages(facts, plan, torch_index), *variables, *by_hand(plan)]))
     return Plan(
         tool_version=report.tool_version,
         target=facts.interpreter.executable if facts.interpreter else report.subject.name,
@@ -174,7 +177,7 @@ def installations(
         if packages:
             names = [name_of(one) for one in packages]
             replaces = installed_of(facts, names)
-            title = f"Install {told_of(packages, replaces, wished)}"
+            title = f"Install {told_of(packages, described(facts, replaces), wished)}"
             yield Step(
                 title=title,
                 kind="install",
@@ -201,19 +204,9 @@ def laid_anew(facts: Facts, pairs: Sequence[tuple[str, str]], index_url: str) ->
     )
 
 
-def of_the_rest(plan: Chosen) -> Iterator[Step]:
-    """Variables to set, and what a person must do, in the order of the findings."""
+def by_hand(plan: Chosen) -> Iterator[Step]:
+    """What a person must do, in the order of the findings."""
     for finding, fix, changes in plan.choices:
-        for change in changes or ():
-            if change.kind == "set":
-                yield Step(
-                    title=fix.title,
-                    kind="set",
-                    scope="setting",
-                    cures=(finding.id,),
-                    variable=change.variable,
-                    value=change.value,
-                )
         if changes is None and not plan.foresees(finding):
             yield Step(
                 title=fix.title, kind="hand", scope=fix.scope, cures=(finding.id,), commands=fix.commands
@@ -237,7 +230,9 @@ def uncured(findings: Sequence[Finding], plan: Chosen) -> Iterator[Uncured]:
     for finding in findings:
         choice = chosen_for.get(finding.id)
         if finding.id in plan.conflicts:
-            yield Uncured(finding.id, finding.title, f"no set has its cure: {plan.conflicts[finding.id]}")
+            yield Uncured(
+                finding.id, finding.title, f"its cure goes with no other: {plan.conflicts[finding.id]}"
+            )
         elif choice is None and not plan.foresees(finding):
             yield Uncured(finding.id, finding.title, "no cure is known that could be planned")
         elif choice and choice.changes and plan.foresees(finding) is False:
@@ -276,6 +271,15 @@ def installed_of(facts: Facts, names: Sequence[str]) -> dict[str, str]:
     """The installed version of each, "" where there is none."""
     installed = installed_versions(facts)
     return {name: installed.get(canonicalize_name(name), "") for name in names}
+
+
+def described(facts: Facts, replaces: Mapping[str, str]) -> dict[str, str]:
+    """The versions that give way, with what no index would bring back named as such."""
+    own = sources_of_their_own(facts)
+    return {
+        name: f"{version} of your own sources" if name in own else version
+        for name, version in replaces.items()
+    }
 
 
 def in_words(names: Sequence[str]) -> str:

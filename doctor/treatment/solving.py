@@ -18,6 +18,8 @@ from doctor.stack import STACK
 from doctor.treatment.changes import Change
 
 SETUPTOOLS = "setuptools"
+REPOSITORIES = ("git+", "hg+", "svn+", "bzr+")  # as PEP 610 has their origin; conda has a file for each
+PUBLIC_LABELS = ("cu", "cpu", "rocm", "xpu")  # of the builds that torch's own index has
 
 
 class Solved(msgspec.Struct, frozen=True):
@@ -31,32 +33,40 @@ class Solved(msgspec.Struct, frozen=True):
     gone: frozenset[str] = frozenset()  # packages that are taken away
 
 
-def solved(facts: Facts, changes: Sequence[Change], freed: Collection[Change] = ()) -> Solved:
+def solved(
+    facts: Facts, changes: Sequence[Change], freed: Collection[Change] = (), *, is_narrow: bool = False
+) -> Solved:
     """The releases that satisfy every wish of these changes, staying close to what is installed.
 
     Of the changes that are ``freed`` only that a package is there is wished for: which one gives way, and to
-    which release, is for the solve to find.
+    which release, is for the solve to find. ``is_narrow``: what is wished for and what that needs is all that
+    is looked at, and the rest is left as it is, with whatever faults it has.
     """
     wishes = [*wishes_of([one for one in changes if one not in freed]), *presences(facts, changes, freed)]
     gone = frozenset(taken_away(changes))
     if not any(change.kind == "install" for change in changes):
         return Solved(gone=gone)
     kept = staying(facts, gone)
-    known = tuple(dict.fromkeys((*filter(releases_of, wanted_names(wishes)), *tabled(kept))))
+    rest = () if is_narrow else tabled(kept)
+    known = tuple(dict.fromkeys((*filter(releases_of, wanted_names(wishes)), *rest)))
+    own_pins = pins_of(kept, {*sources_of_their_own(facts)} - {*wanted_names(wishes)})
     reasons: tuple[str, ...] = ()
     for machine in machines(facts):
-        for own in dict.fromkeys((tuple(sources_of_their_own(facts, known, wishes)), ())):
+        for own in dict.fromkeys((own_pins, ())):  # they give way only where there is no set with them
             outcome = closest([*wishes, *own], machine, extra_packages=known, installed=kept)
             if isinstance(outcome, Solution):
                 wish = Wish((*wishes, *own), known, kept)
-                return told(machine, wish, outcome, gone, bool(torch_variant_of(changes)))
+                return told(facts, machine, wish, outcome, gone, bool(torch_variant_of(changes)))
             reasons = outcome.reasons if isinstance(outcome, Conflict) else reasons
     return Solved(because=reasons, holds=False, gone=gone)
 
 
-def told(machine: Machine, wish: Wish, outcome: Solution, gone: frozenset[str], is_new_build: bool) -> Solved:
+def told(
+    facts: Facts, machine: Machine, wish: Wish, outcome: Solution, gone: frozenset[str], is_new_build: bool
+) -> Solved:
     """A solution as what to install, with the reasons of what is named, and what it could not avoid."""
-    picks = requirements(machine, wish, outcome, is_new_build)
+    there = {name: version for name, version in installed_versions(facts).items() if name not in gone}
+    picks = requirements(machine, wish, outcome, there, is_new_build)
     names = {pick.partition("==")[0] for pick in picks}
     reasons = [one for one in because(machine, wish, outcome) if one.partition(" ")[0] in names]
     variant = outcome.torch_variant
@@ -82,17 +92,30 @@ def tabled(kept: Mapping[str, str]) -> Iterator[str]:
             yield name
 
 
-def sources_of_their_own(
-    facts: Facts, known: Collection[str], wishes: Sequence[Requirement]
-) -> Iterator[Requirement]:
-    """Pins for what a person works on, or took from a repository: no index has the like of it.
+def sources_of_their_own(facts: Facts) -> tuple[str, ...]:
+    """What a person works on, took from a repository or got with an image: no index has the like of it."""
+    installed = facts.packages.installed if facts.packages else {}
+    own = tuple(
+        name
+        for name, package in installed.items()
+        if package.editable or package.origin.startswith(REPOSITORIES)
+    )
+    return (*own, "torch") if is_a_makers_torch(facts) else own
 
-    They give way only where there is no set with them.
-    """
-    installed, asked = facts.packages.installed if facts.packages else {}, wanted_names(wishes)
-    for name, package in installed.items():
-        if name in known and name not in asked and (package.editable or package.origin):
-            yield Requirement(f"{name}=={package.version.partition('+')[0]}")
+
+def is_a_makers_torch(facts: Facts) -> bool:
+    """Did NVIDIA build torch into an image, or somebody from sources?"""
+    label = (facts.version_of("torch") or "").partition("+")[2]
+    return bool(label) and not label.startswith(PUBLIC_LABELS)
+
+
+def pins_of(kept: Mapping[str, str], names: Collection[str]) -> tuple[Requirement, ...]:
+    """That these stay as they are, as far as the tables have their releases."""
+    return tuple(
+        Requirement(f"{name}=={version.partition('+')[0]}")
+        for name, version in kept.items()
+        if name in names and name in tabled({name: version})
+    )
 
 
 def wishes_of(changes: Sequence[Change]) -> list[Requirement]:
@@ -146,7 +169,9 @@ def torch_variant_of(changes: Sequence[Change]) -> str:
     return urls[0].rstrip("/").rpartition("/")[2] if urls else ""
 
 
-def requirements(machine: Machine, wish: Wish, outcome: Solution, is_new_build: bool) -> tuple[str, ...]:
+def requirements(
+    machine: Machine, wish: Wish, outcome: Solution, there: Mapping[str, str], is_new_build: bool
+) -> tuple[str, ...]:
     """The picks that are not there as they are, and the wishes that no table speaks of."""
     kept = wish.preferred
     picks = labelled(outcome.pins, outcome.torch_variant, machine.os, machine.arch)
@@ -155,7 +180,7 @@ def requirements(machine: Machine, wish: Wish, outcome: Solution, is_new_build: 
     known = {*asked, *tabled(kept), *undeclared(outcome.pins)}
     # What only comes along is left to the installer, but for a stack that is made from nothing.
     named = [one for one in picks if from_scratch or one.partition("==")[0] in known]
-    changed = tuple(one for one in named if not is_there(one, kept, is_new_build))
+    changed = tuple(one for one in named if not is_there(one, there, is_new_build))
     return (*changed, *(str(one) for one in wish.wanted if not is_known(one)))
 
 

@@ -6,10 +6,12 @@ from typing import Any
 
 import healthy
 import msgspec
+import pytest
+from packaging.version import Version
 
 from doctor.diagnosis import diagnose
 from doctor.facts import Facts, TorchBuild
-from doctor.findings import Finding, Fix, Report, Subject
+from doctor.findings import Evidence, Finding, Fix, Report, Subject
 from doctor.treatment.plan import Plan
 from doctor.treatment.planning import planned
 
@@ -187,3 +189,143 @@ def test_a_registration_is_deleted_in_the_targets_own_folders_alone() -> None:
     assert plan_for(f"{healthy.SITE}/peft-0.10.0.dist-info") == ["delete", "anew"]
     assert plan_for("/elsewhere/peft-0.10.0.dist-info") == ["hand"]
     assert plan_for(f"{healthy.SITE}/../peft-0.10.0.dist-info") == ["hand"]
+
+
+def test_fixes_that_no_set_satisfies_are_not_planned() -> None:
+    """Two that exclude one another, of faults that releases do not show, and with nothing to take instead."""
+    facts = with_packages(peft="0.17.1")
+    plan = planned(
+        report_of(
+            facts,
+            finding("a/b", install("transformers<5.0.0")),
+            finding("c/d", install("transformers>=5.0.0")),
+            finding("e/f", install("accelerate>=1.0.0", "wandb>=0.16")),
+        ),
+        "pip",
+    )
+    assert [one.id for one in plan.uncured] == ["c/d"] and "its cure goes with no other" in plan.uncured[
+        0
+    ].why
+    (step,) = plan.steps
+    assert step.cures == ("a/b", "e/f")
+    pins = [one for one in step.packages if one.startswith("transformers")]
+    assert len(pins) == 1 and pins[0].startswith("transformers==4.")
+
+
+def test_the_package_that_is_out_of_step_gives_way_and_not_all_that_ask_for_another() -> None:
+    """transformers is years behind the rest: that it moves is less than that the rest goes back."""
+    facts = healthy.facts(packages=healthy.packages(transformers="4.31.0"), trial="nobody asked")
+    plan = planned(diagnose(facts, Subject("live", healthy.PYTHON)), "pip")
+    (step,) = plan.steps
+    assert set(step.replaces) == {"transformers"}
+
+
+def test_what_a_release_imports_and_does_not_declare_comes_with_it() -> None:
+    """bitsandbytes up to 0.41 imports scipy, and pip does not know."""
+    facts = with_packages(torch="2.2.0+cpu", bitsandbytes=None, scipy=None, numpy="1.26.4")
+    facts = msgspec.structs.replace(facts, torch=None, driver=None, gpus=None, cuda_driver=None)
+    plan = planned(report_of(facts, finding("a/b", install("bitsandbytes==0.41.0"))), "pip")
+    packages = [one for step in plan.steps for one in step.packages]
+    assert "bitsandbytes==0.41.0" in packages and any(one.startswith("scipy==") for one in packages)
+
+
+def test_what_an_old_release_needed_is_not_installed_for_the_new_one() -> None:
+    unmet = msgspec.structs.replace(
+        finding("python/requirement-unsatisfied", install("tyro>=0.5.11"), severity="warning"),
+        evidence=(Evidence("trl", "1.16.0", "tyro"), Evidence("tyro", "not installed", "tyro>=0.5.11")),
+    )
+    facts = healthy.FACTS
+    moves = planned(report_of(facts, finding("a/b", install("trl==1.15.0")), unmet), "pip")
+    assert [step.packages[0].split("==")[0] for step in moves.steps] == ["trl"]
+    assert "tyro>=0.5.11" not in moves.steps[0].packages
+    stays = planned(report_of(facts, unmet), "pip")
+    assert stays.steps[0].packages == ("tyro>=0.5.11",)
+
+
+def test_what_a_person_works_on_gives_way_only_where_nothing_else_does() -> None:
+    own = msgspec.structs.replace(healthy.packages(peft="0.17.1").installed["peft"], editable=True)
+    facts = healthy.facts(packages=healthy.packages(peft=own), trial="nobody asked")
+    ill = diagnose(facts, Subject("live", healthy.PYTHON))
+    plan = planned(ill, "pip")
+    assert ill.findings[0].fixes[0].title.startswith("Upgrade peft")
+    assert plan.steps and "peft" not in {name for step in plan.steps for name in step.replaces}
+    must = planned(report_of(facts, finding("a/b", install("peft==0.18.0", "transformers==5.24.0"))), "pip")
+    assert must.steps[0].title == "Install peft 0.18.0 in place of 0.17.1 of your own sources"
+
+
+def bare() -> dict[str, Any]:
+    """Nothing of the healthy packages."""
+    return {name.replace("-", "_"): None for name in healthy.VERSIONS}
+
+
+def test_a_new_environments_old_setuptools_does_not_hold_torch_back() -> None:
+    packages = healthy.packages(**bare(), setuptools="65.5.0")
+    facts = healthy.facts(packages=packages, torch="not installed", trial="not asked")
+    plan = planned(diagnose(facts, Subject("live", healthy.PYTHON)), "pip")
+    torch = next(one for step in plan.steps for one in step.packages if one.startswith("torch=="))
+    assert Version(torch.removeprefix("torch==")).release >= (2, 13)
+    (rest,) = (step for step in plan.steps if "setuptools" in step.replaces)
+    newest = next(one for one in rest.packages if one.startswith("setuptools==")).partition("==")[2]
+    new = msgspec.structs.replace(facts, packages=healthy.packages(**{**bare(), "setuptools": newest}))
+    again = planned(diagnose(new, Subject("live", healthy.PYTHON)), "pip")
+    assert not [step for step in again.steps if "setuptools" in step.replaces]
+
+
+def test_a_damaged_registration_is_mended_before_its_package_is_replaced() -> None:
+    assert healthy.FACTS.files
+    files = msgspec.structs.replace(healthy.FACTS.files, without_record=("peft", "triton"))
+    facts = msgspec.structs.replace(with_packages(peft="0.17.1"), files=files)
+    gone = finding("c/d", Fix("Remove", ((*PIP, "uninstall", "-y", "triton"),)))
+    plan = planned(report_of(facts, finding("a/b", install("peft>=0.18.0"))), "pip")
+    assert told(plan)[0] == ("anew", ("peft==0.17.1",), ("a/b",))
+    assert [step.kind for step in plan.steps] == ["anew", "install"]
+    assert [step.kind for step in planned(report_of(facts, gone), "pip").steps] == ["anew", "remove"]
+
+
+def test_findings_of_one_id_are_told_as_one_and_the_others() -> None:
+    report = report_of(healthy.FACTS, *(finding("a/b", anew(name)) for name in ("numpy", "trl", "peft")))
+    assert planned(report, "pip").titles == {"a/b": "a/b is so, and 2 more of the kind"}
+
+
+def test_what_another_cure_makes_good_is_not_left_to_a_person() -> None:
+    """A newer torch brings the triton that its GPU needs."""
+    by_hand = Fix("Upgrade torch to a release that brings peft 0.18 or newer", scope="environment")
+    facts = healthy.facts(packages=healthy.packages(peft="0.17.1"), trial="nobody asked")
+    seen = diagnose(facts, Subject("live", healthy.PYTHON)).findings
+    known = next(one for one in seen if one.id == "peft/too-old-for-transformers")
+    left = msgspec.structs.replace(known, fixes=(by_hand,))
+    plan = planned(report_of(facts, left, finding("a/b", install("peft>=0.18.0"))), "pip")
+    assert [step.kind for step in plan.steps] == ["install"]
+    assert set(plan.steps[0].cures) == {left.id, "a/b"}
+
+
+def test_what_is_taken_away_is_not_brought_back() -> None:
+    """trl needs accelerate, which is seen to be missing once it is gone."""
+    gone = finding("a/b", Fix("Remove", ((*PIP, "uninstall", "-y", "accelerate"),)))
+    assert told(planned(report_of(healthy.FACTS, gone), "pip")) == [("remove", ("accelerate",), ("a/b",))]
+
+
+@pytest.mark.parametrize("version", ["2.9.0a0+50eac811a6.nv25.09", "2.10.0a0+git1a2b3c4"])
+def test_a_makers_torch_that_does_not_run_here_is_left_to_a_person(version: str) -> None:
+    """NVIDIA's containers have no index that their torch could be had back from."""
+    assert healthy.FACTS.driver
+    old = msgspec.structs.replace(healthy.FACTS.driver, version="535.104.05", cuda_version="12.2")
+    torch = TorchBuild(version=version, cuda_version="13.0", hip_version=None, variant="unknown")
+    facts = healthy.facts(
+        packages=healthy.packages(torch=version, peft="0.17.1"),
+        torch=torch,
+        driver=old,
+        **dict.fromkeys(("trial", "torch_runtime", "cuda_driver", "linkage"), "nobody asked"),
+    )
+    plan = planned(diagnose(facts, Subject("live", healthy.PYTHON)), "pip")
+    kinds = {step.kind: step for step in plan.steps}
+    assert kinds["install"].packages == ("peft==0.18.0",)
+    assert kinds["hand"].cures == ("driver/too-old-for-cuda-runtime",)
+
+
+def test_what_a_trial_saw_to_work_is_left_alone() -> None:
+    """A row says that these two do not go together, and every stage that it names passed here."""
+    facts = with_packages(peft="0.17.1", accelerate="1.14.0")
+    assert not [one.id for one in diagnose(facts, Subject("live", "")).findings if one.id.startswith("peft/")]
+    plan = planned(report_of(facts, finding("a/b", install("accelerate>=1.15.0"))), "pip")
+    assert [step.packages for step in plan.steps] == [("accelerate==1.15.0",)]

@@ -102,6 +102,7 @@ def needs(name: str, version: str, python: str) -> Iterator[Requirement]:
 
 def facts_of(one: Drawn) -> Facts:
     """A healthy machine with these packages, of which nothing was tried."""
+    assert healthy.FACTS.interpreter
     interpreter = msgspec.structs.replace(healthy.FACTS.interpreter, version=f"{one.python}.9")
     installed = {name: package(name, version, one.python) for name, version in one.versions.items()}
     variant = one.versions["torch"].partition("+")[2]
@@ -125,7 +126,7 @@ def machine(name: str) -> dict[str, Any]:
     if name == "CPU":
         return {"driver": "no GPU", "gpus": "no GPU"}
     driver, cuda, capability = GPUS[name]
-    assert healthy.FACTS.gpus
+    assert healthy.FACTS.gpus and healthy.FACTS.driver
     gpu = msgspec.structs.replace(healthy.FACTS.gpus[0], compute_capability=capability, name="A GPU")
     known = msgspec.structs.replace(healthy.FACTS.driver, version=driver, cuda_version=cuda)
     return {"driver": known, "gpus": (gpu,)}

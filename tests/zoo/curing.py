@@ -29,7 +29,8 @@ from .running import (
 )
 from .wheelhouse import Wheelhouse
 
-PATIENT = ("--timeout", "40")
+PATIENT = ("--timeout", "15")
+ROUNDS = 3
 LINKED = "torch==2.13.0+cu130"
 APPLIED = ("delete", "remove", "install", "anew")
 MADE_OF_STAND_INS = (
@@ -48,51 +49,67 @@ class Cure:
 
     name: str
     plan: dict[str, Any]
-    outcome: dict[str, Any] | None = None  # None where nothing that cures the first finding is carried out
-    after: Outcome | None = None
+    rounds: tuple[dict[str, Any], ...] = ()  # plan and outcome of each; what one uncovers the next one cures
+    after: Outcome | None = None  # None where nothing that cures the first finding is carried out
     seconds: float = 0.0
     left_running: tuple[str, ...] = ()
-    words: str = ""  # what was printed where no outcome was
+    words: str = ""  # what was printed beside the last outcome
+
+    @property
+    def primary(self) -> str | None:
+        """The first finding of the environment."""
+        return ENVIRONMENTS[self.name].expected.primary
 
     @cached_property
     def steps(self) -> list[dict[str, Any]]:
-        """Steps that are carried out and cure the first finding of the environment."""
-        primary = ENVIRONMENTS[self.name].expected.primary
-        return [step for step in self.plan["steps"] if step["kind"] in APPLIED and primary in step["cures"]]
+        """Steps that are carried out and cure the first finding."""
+        return [step for step in applied_steps(self.plan) if self.primary in step["cures"]]
 
     @cached_property
     def scopes(self) -> set[str]:
         """Of all the steps that cure the first finding."""
-        primary = ENVIRONMENTS[self.name].expected.primary
-        return {step["scope"] for step in self.plan["steps"] if primary in step["cures"]}
+        return {step["scope"] for step in self.plan["steps"] if self.primary in step["cures"]}
+
+    @property
+    def state(self) -> str:
+        """How the last round ended."""
+        return self.rounds[-1]["outcome"]["state"] if self.rounds else "nothing was told"
+
+    @cached_property
+    def all_steps(self) -> list[dict[str, Any]]:
+        """What all rounds carried out."""
+        return [step for treatment in self.rounds for step in applied_steps(treatment["plan"])]
 
     @cached_property
     def changed(self) -> set[str]:
         """Packages that are not what they were, by the freezes before and after."""
-        assert self.outcome
-        before, after = (dict(map(package_of, self.outcome[when])) for when in ("before", "after"))
+        frozen = self.rounds[0]["outcome"]["before"], self.rounds[-1]["outcome"]["after"]
+        before, after = (dict(map(package_of, lines)) for lines in frozen)
         return {name for name in {*before, *after} if before.get(name) != after.get(name)}
 
     @cached_property
     def named(self) -> set[str]:
-        """Packages that the plan names."""
-        steps = [step for step in self.plan["steps"] if step["kind"] in APPLIED]
-        of_steps = {package_of(package)[0] for step in steps for package in step["packages"]}
-        return of_steps | {Path(path).name.split("-")[0] for step in steps for path in step["paths"]}
+        """Packages that the plans name."""
+        packages = {package_of(package)[0] for step in self.all_steps for package in step["packages"]}
+        return packages | {Path(path).name.split("-")[0] for step in self.all_steps for path in step["paths"]}
 
     @cached_property
     def brought(self) -> set[str]:
-        """Packages that were not there: what those that the plan installs need."""
-        assert self.outcome
-        return self.changed - {package_of(line)[0] for line in self.outcome["before"]}
+        """Packages that were not there: what those that the plans install need."""
+        return self.changed - {package_of(line)[0] for line in self.rounds[0]["outcome"]["before"]}
 
     @property
     def is_well(self) -> bool:
         """Does a check find no error any more, nor what was found first?"""
         return self.after is not None and not (
             {one["id"] for one in self.after.report["findings"] if one["severity"] == "error"}
-            or ENVIRONMENTS[self.name].expected.primary in of_all(self.after.report["findings"])
+            or self.primary in of_all(self.after.report["findings"])
         )
+
+
+def applied_steps(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    """The steps of a plan that are carried out."""
+    return [step for step in plan["steps"] if step["kind"] in APPLIED]
 
 
 def of_all(findings: list[dict[str, Any]]) -> list[str]:
@@ -122,19 +139,22 @@ def cured(lab: Lab, name: str) -> Cure:
             house = stocked(apart, name, cure)
             if module_of(name) in MADE_OF_STAND_INS:
                 target = merged(target, {"UV_DEFAULT_INDEX": house.url})
-            began = time.monotonic()
-            applying = ("--torch-index", house.url, "--format", "json", "--apply", "--yes")
-            done = run_fix(target, apart.folder(), *options, *applying)
-            cure = checked(cure, target, apart.folder(), done, time.monotonic() - began)
+            cure = carried_out(cure, target, apart.folder(), (*options, "--torch-index", house.url))
         apart.clear()
         return cure
 
 
-def checked(cure: Cure, target: Target, folder: Path, done: Fixed, seconds: float) -> Cure:
-    """The cure with what came of it, and a check of the environment as it is now."""
+def carried_out(cure: Cure, target: Target, folder: Path, options: tuple[str, ...]) -> Cure:
+    """The cure with what came of it, and a check of the environment as it is then."""
+    began, rounds = time.monotonic(), []
+    for _ in range(ROUNDS):
+        done = run_fix(target, folder, *options, "--format", "json", "--apply", "--yes")
+        rounds += [json.loads(done.stdout)] if done.stdout.strip() else []
+        if not rounds or rounds[-1]["outcome"]["state"] != "improved":
+            break
+    seconds = time.monotonic() - began
     after = run_doctor(target, folder, "--format", "json", *after_options(cure))
-    outcome = json.loads(done.stdout)["outcome"] if done.stdout.strip() else None
-    return Cure(cure.name, cure.plan, outcome, after, seconds, done.left_running, done.stderr)
+    return Cure(cure.name, cure.plan, tuple(rounds), after, seconds, done.left_running, done.stderr)
 
 
 def after_options(cure: Cure) -> tuple[str, ...]:

@@ -76,8 +76,9 @@ def cure_of(cure: Cure) -> CureRow:
     """What was carried out, or where the cure lies instead."""
     if not cure.steps:
         return CureRow(cure.name, "", f"by hand: {', '.join(sorted(cure.scopes))}", 0.0)
-    titles = "; ".join(FOLDER.sub("~", step["title"]) for step in cure.steps)
-    state = cure.outcome["state"] if cure.outcome and cure.is_well else "not cured"
+    titles = "; ".join(FOLDER.sub("~", step["title"]) for step in cure.all_steps)
+    state = cure.state if cure.is_well else "not cured"
+    state += f", in {len(cure.rounds)} rounds" if len(cure.rounds) > 1 else ""
     return CureRow(cure.name, titles, state, round(cure.seconds, 1))
 
 
@@ -85,7 +86,7 @@ def page(rows: Mapping[str, Row], cures: Mapping[str, CureRow]) -> str:
     """The page that shows these rows, in the order of the modules."""
     lines = [line(rows[name]) for name in ENVIRONMENTS if name in rows]
     carried_out = [row for row in cures.values() if row.steps]
-    cured = sum(row.outcome == "cured" for row in carried_out)
+    cured = sum(row.outcome.startswith("cured") for row in carried_out)
     rate = cured / len(carried_out) if carried_out else 0.0
     told = CURES.format(cured=cured, all=len(carried_out), rate=rate)
     head = HEAD.format(processor=PROCESSOR if repacks_weights() else "")
