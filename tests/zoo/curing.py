@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from packaging.utils import canonicalize_name
-from sandboxes import locked, uv
+from sandboxes import built_once, key_of, locked, uv
 
 from .environment import ENVIRONMENTS, QUICK, Target, built
 from .lab import Lab, Venv
@@ -139,28 +139,32 @@ def cured(lab: Lab, name: str) -> Cure:
             house = stocked(apart, name, cure)
             if module_of(name) in MADE_OF_STAND_INS:
                 target = merged(target, {"UV_DEFAULT_INDEX": house.url})
-            cure = carried_out(cure, target, apart.folder(), (*options, "--torch-index", house.url))
+            cure = carried_out(cure, target, apart.folder(), options, house)
         apart.clear()
         return cure
 
 
-def carried_out(cure: Cure, target: Target, folder: Path, options: tuple[str, ...]) -> Cure:
+def carried_out(
+    cure: Cure, target: Target, folder: Path, options: tuple[str, ...], house: Wheelhouse
+) -> Cure:
     """The cure with what came of it, and a check of the environment as it is then."""
     began, rounds = time.monotonic(), []
     for _ in range(ROUNDS):
-        done = run_fix(target, folder, *options, "--format", "json", "--apply", "--yes")
+        applying = ("--torch-index", house.url, "--format", "json", "--apply", "--yes")
+        done = run_fix(target, folder, *options, *applying)
         rounds += [json.loads(done.stdout)] if done.stdout.strip() else []
         if not rounds or rounds[-1]["outcome"]["state"] != "improved":
             break
     seconds = time.monotonic() - began
-    after = run_doctor(target, folder, "--format", "json", *after_options(cure))
+    after = run_doctor(target, folder, "--format", "json", *after_options(cure, options))
     return Cure(cure.name, cure.plan, tuple(rounds), after, seconds, done.left_running, done.stderr)
 
 
-def after_options(cure: Cure) -> tuple[str, ...]:
-    """As the fault was found; a torch of nothing but a version is no torch for a full check."""
-    options = ENVIRONMENTS[cure.name].expected.options
-    return QUICK if brought_torch(cure) else patient(options)
+def after_options(cure: Cure, found_by: tuple[str, ...]) -> tuple[str, ...]:
+    """The whole check; stand-ins, which compute nothing, are asked no more than the fault was found by."""
+    if brought_torch(cure) or module_of(cure.name) in MADE_OF_STAND_INS:
+        return found_by
+    return patient(ENVIRONMENTS[cure.name].expected.options)
 
 
 def patient(options: tuple[str, ...]) -> tuple[str, ...]:
@@ -183,17 +187,26 @@ def index_of_torch(lab: Lab) -> Wheelhouse:
     return house
 
 
+def index_of_linked(lab: Lab) -> Wheelhouse:
+    """An index of all that links as on a machine with CUDA, for all: torch alone is 700 MB."""
+    house = Wheelhouse(lab.root / f"index-of-linked-{key_of(LINKED, lab.base().folder.name)}")
+    with built_once(house.folder) as missing:
+        if missing:
+            with built(lab, "linking_intact") as intact:
+                house.pack(Venv(intact.python.parent.parent))
+    return house
+
+
 def stocked(lab: Lab, name: str, cure: Cure) -> Wheelhouse:
     """An index with what the cure will ask for and no public index has."""
-    if module_of(name) not in MADE_OF_STAND_INS and not brought_torch(cure):
+    brought = brought_torch(cure)
+    if module_of(name) == "linking" or any(torch[0] == LINKED for torch in brought):
+        return index_of_linked(lab)
+    if module_of(name) not in MADE_OF_STAND_INS and not brought:
         return index_of_torch(lab)
     house = Wheelhouse(lab.folder())
-    for torch in brought_torch(cure):
-        if torch[0] != LINKED:  # which the environment below has, with all that it links against
-            house.make_torch(f"{torch[1]}+{torch[2]}", torch[2])
-    if module_of(name) == "linking" or any(torch[0] == LINKED for torch in brought_torch(cure)):
-        with built(lab, "linking_intact") as intact:
-            house.pack(Venv(intact.python.parent.parent))
+    for torch in brought:
+        house.make_torch(f"{torch[1]}+{torch[2]}", torch[2])
     return house
 
 
