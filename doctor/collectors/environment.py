@@ -32,9 +32,14 @@ def frozen(folders):
     for distribution in metadata.distributions(path=folders):
         try:
             told.append(described(distribution))
-        except Exception as error:
-            told.append("unreadable: " + type(error).__name__)
+        except Exception:
+            told.append(folder_name(distribution).partition("-")[0] + "==unreadable")
     return sorted(filter(None, told))
+
+
+def folder_name(distribution):
+    """ "peft-0.21.2.dist-info", the folder of the metadata."""
+    return os.path.basename(str(getattr(distribution, "_path", "")))
 
 
 def sizes(folders, names):

@@ -562,3 +562,11 @@ def test_packages_of_another_prefix_are_none_of_ours(system_site: bool, patient:
     found = examined(LocalHost(), target(one))
     assert found.packages == (str(one.site.resolve()),)
     assert found.frozen == ("bystander==1.0", "demo==1.0", "helper==1.0")
+
+
+def test_a_package_whose_metadata_is_rubbish_is_frozen_by_its_name(patient: Make) -> None:
+    one = patient(pip=False)
+    (one.site / "demo-1.0.dist-info" / "METADATA").unlink()
+    (one.site / "demo-1.0.dist-info" / "METADATA").write_bytes(b"\xff\xfe\x00rubbish\x80")
+    found = examined(LocalHost(), target(one))
+    assert found.frozen == ("bystander==1.0", "demo==unreadable", "helper==1.0")
