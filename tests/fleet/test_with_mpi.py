@@ -13,7 +13,7 @@ import pytest
 from doctor.fleet.envelope import Envelope
 from fleet.daemons import doctor_words, fleet
 
-pytestmark = pytest.mark.program("mpirun")
+pytestmark = [pytest.mark.environments, pytest.mark.program("mpirun")]
 # Several "nodes" on this machine, whoever the test runs as.
 HERE = ("--option=--oversubscribe", "--option=--allow-run-as-root")
 DOCTOR = ("--doctor", shlex.join(doctor_words()))

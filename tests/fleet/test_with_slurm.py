@@ -17,7 +17,7 @@ from doctor.fleet.collective import findings
 from doctor.fleet.envelope import Envelope
 from fleet.daemons import NODES, doctor_words, fleet, free_ports, program, slurm, stub
 
-pytestmark = pytest.mark.program("slurmctld", "slurmd", "munged", "srun", "sinfo")
+pytestmark = [pytest.mark.environments, pytest.mark.program("slurmctld", "slurmd", "munged", "srun", "sinfo")]
 QUICK = ("--", "--quick", "--python", sys.executable)
 
 

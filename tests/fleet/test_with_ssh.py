@@ -19,7 +19,7 @@ from doctor.fleet.envelope import Envelope, line
 from doctor.fleet.frames import cut
 from fleet.daemons import doctor_words, fleet, free_ports, sshd
 
-pytestmark = pytest.mark.program("sshd", "ssh", "ssh-keygen")
+pytestmark = [pytest.mark.environments, pytest.mark.program("sshd", "ssh", "ssh-keygen")]
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from ..machines import MACHINES
 from .browser import Browser, browser
 from .samples import everything, hostile
 
-pytestmark = pytest.mark.program("chromium")
+pytestmark = [pytest.mark.environments, pytest.mark.program("chromium")]
 
 REPORTS: dict[str, Callable[[], Report]] = {**MACHINES, "everything": everything, "hostile": hostile}
 COMMANDS = [command_line(command) for fix in everything().findings[0].fixes for command in fix.commands]
