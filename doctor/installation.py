@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from doctor.resolution import Command
 
 TORCH_INDEX = "https://download.pytorch.org/whl/"
+PUBLIC_LABELS = ("cu", "cpu", "rocm", "xpu")  # of the builds that torch's own index has
 
 
 def labelled(pins: Mapping[str, str], variant: str, os: str, arch: str) -> tuple[str, ...]:
@@ -22,6 +23,12 @@ def labelled(pins: Mapping[str, str], variant: str, os: str, arch: str) -> tuple
 def index_of(variant: str, os: str) -> str:
     """Where a build of torch stands; "" for the installer's own index, which has the wheels of macOS."""
     return "" if os == "darwin" or not variant else TORCH_INDEX + variant
+
+
+def build_in(version: str) -> str:
+    """The build that a version of torch names, "cu126" of "2.6.0+cu126"; "" of none, or of a vendor's own."""
+    label = version.partition("+")[2]
+    return label if label.startswith(PUBLIC_LABELS) else ""
 
 
 def install_set(requirements: tuple[str, ...], index_url: str, install: Command) -> tuple[Command, ...]:

@@ -9,6 +9,7 @@ from doctor.cures import TORCH_INDEX, install, torch_for_machine, uninstall
 from doctor.facts import Facts
 from doctor.failures import failure_text
 from doctor.findings import Evidence, Fix
+from doctor.installation import build_in
 from doctor.rules import Hit, rule
 from doctor.rules.builds import is_jetson_wheel
 from doctor.rules.cures_by_words import cuda_torch, torchvision_of_torch
@@ -98,12 +99,17 @@ def torchvision_mismatch(facts: Facts) -> Iterator[Hit]:
     if not torch or not vision or torch.major != 2 or vision.major != 0:
         return
     partner = f"0.{torch.minor + VISION_AHEAD}"
+    label = build_in(facts.version_of("torch") or "")
+    # The plain index has it for one CUDA alone, and beside another build its operators are not there.
+    options = ("--index-url", TORCH_INDEX + label) if label else ()
     if vision.minor != torch.minor + VISION_AHEAD:
         yield Hit(
             title=f"torchvision {vision} was built for torch 2.{vision.minor - VISION_AHEAD}, not {torch}",
             evidence=(Evidence("torchvision", str(vision), f"{partner}.*"), Evidence("torch", str(torch))),
             fixes=(
-                install(facts, f"Install torchvision {partner}", f"torchvision=={partner}.*"),
+                install(
+                    facts, f"Install torchvision {partner}", f"torchvision=={partner}.*", options=options
+                ),
                 uninstall(facts, "Uninstall torchvision", "torchvision"),
             ),
             confidence="likely",

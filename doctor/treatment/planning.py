@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 
 from doctor.facts import Facts
 from doctor.findings import Finding, Report
-from doctor.installation import index_of
+from doctor.installation import build_in, index_of
 from doctor.matrix.resolver import is_known
 from doctor.proposal import installed_versions, propose
 from doctor.resolution import Resolution
@@ -22,6 +22,7 @@ from doctor.treatment.registrations import unregistered
 from doctor.treatment.solving import Solved, sources_of_their_own
 from doctor.treatment.variables import settings
 
+OF_ONE_BUILD = ("torch", "torchvision", "torchaudio")  # compiled together, for one CUDA or for none
 ABOUT_CODE = ("script/", "workload/")  # faults of the user's code and plan, which no environment cures
 
 
@@ -170,8 +171,8 @@ def installations(
 ) -> Iterator[Step]:
     """The steps that bring other releases: first torch from its own index, then the rest at once."""
     system = facts.system
-    index = index_of(outcome.torch_variant, system.os if system else "linux")
-    torch = tuple(one for one in outcome.requirements if index and one.startswith("torch=="))
+    index = index_of(build_of(facts, outcome), system.os if system else "linux")
+    torch = tuple(one for one in outcome.requirements if index and name_of(one) in OF_ONE_BUILD)
     rest = tuple(one for one in outcome.requirements if one not in torch)
     for packages, url in ((torch, torch_index or index), (rest, "")):
         if packages:
@@ -187,6 +188,13 @@ def installations(
                 index_url=url,
                 replaces=replaces,
             )
+
+
+def build_of(facts: Facts, outcome: Solved) -> str:
+    """The build of torch that there will be: "cu126"; "" of one from the installer's own index."""
+    if any(name_of(one) == "torch" for one in outcome.requirements):
+        return outcome.torch_variant
+    return build_in(facts.version_of("torch") or "")
 
 
 def laid_anew(facts: Facts, pairs: Sequence[tuple[str, str]], index_url: str) -> Step:

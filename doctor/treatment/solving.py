@@ -10,7 +10,7 @@ from packaging.specifiers import InvalidSpecifier
 from packaging.utils import canonicalize_name
 
 from doctor.facts import Facts
-from doctor.installation import labelled
+from doctor.installation import PUBLIC_LABELS, labelled
 from doctor.matrix.releases import release, releases_of
 from doctor.matrix.resolver import Conflict, Machine, Solution, Wish, because, closest, is_known
 from doctor.proposal import installed_versions
@@ -19,7 +19,6 @@ from doctor.treatment.changes import Change
 
 SETUPTOOLS = "setuptools"
 REPOSITORIES = ("git+", "hg+", "svn+", "bzr+")  # as PEP 610 has their origin; conda has a file for each
-PUBLIC_LABELS = ("cu", "cpu", "rocm", "xpu")  # of the builds that torch's own index has
 
 
 class Solved(msgspec.Struct, frozen=True):

@@ -89,7 +89,7 @@ HITS = {
         with_torchvision("0.17.2"),
         "torchvision 0.17.2 was built for torch 2.2, not 2.13.0",
         seen=("0.17.2 -> 0.28.*",),
-        command=f"{PYTHON} -m pip install torchvision==0.28.*",
+        command=f"{PYTHON} -m pip install torchvision==0.28.* --index-url https://download.pytorch.org/whl/cu130",
     ),
 }
 

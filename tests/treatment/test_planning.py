@@ -329,3 +329,16 @@ def test_what_a_trial_saw_to_work_is_left_alone() -> None:
     assert not [one.id for one in diagnose(facts, Subject("live", "")).findings if one.id.startswith("peft/")]
     plan = planned(report_of(facts, finding("a/b", install("accelerate>=1.15.0"))), "pip")
     assert [step.packages for step in plan.steps] == [("accelerate==1.15.0",)]
+
+
+def test_what_was_compiled_with_torch_comes_from_the_same_index() -> None:
+    def index_for(torch: str) -> str:
+        facts = with_packages(torch=torch, torchvision="0.20.1")
+        found = finding("torch/torchvision-mismatch", install("torchvision==0.28.*"))
+        (step,) = planned(report_of(facts, found), "pip").steps
+        assert step.packages[0].startswith("torchvision==0.28")
+        return step.index_url
+
+    assert index_for("2.13.0+cpu") == "https://download.pytorch.org/whl/cpu"
+    assert index_for("2.13.0+cu130") == "https://download.pytorch.org/whl/cu130"
+    assert index_for("2.13.0") == ""  # the plain index has the same build of both

@@ -40,6 +40,7 @@ MADE_OF_STAND_INS = (
     "compiling",
 )  # modules; most of what they hold is empty
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+VISION = re.compile(r"torchvision==([\d.]+)")
 TORCH = re.compile(r"torch==([\d.]+)\+?(\w*)")
 
 
@@ -139,6 +140,8 @@ def cured(lab: Lab, name: str) -> Cure:
             house = stocked(apart, name, cure)
             if module_of(name) in MADE_OF_STAND_INS:
                 target = merged(target, {"UV_DEFAULT_INDEX": house.url})
+            if brought_torch(cure):  # what the machine's pip may be held to does not count for a stand-in
+                target = merged(target, {"PIP_CONFIG_FILE": os.devnull})
             cure = carried_out(cure, target, apart.folder(), options, house)
         apart.clear()
         return cure
@@ -162,7 +165,7 @@ def carried_out(
 
 def after_options(cure: Cure, found_by: tuple[str, ...]) -> tuple[str, ...]:
     """The whole check; stand-ins, which compute nothing, are asked no more than the fault was found by."""
-    if brought_torch(cure) or module_of(cure.name) in MADE_OF_STAND_INS:
+    if brought_torch(cure) or brought_vision(cure) or module_of(cure.name) in MADE_OF_STAND_INS:
         return found_by
     return patient(ENVIRONMENTS[cure.name].expected.options)
 
@@ -170,6 +173,12 @@ def after_options(cure: Cure, found_by: tuple[str, ...]) -> tuple[str, ...]:
 def patient(options: tuple[str, ...]) -> tuple[str, ...]:
     """With the time that a first import takes, when nothing of it is compiled yet."""
     return PATIENT if "--timeout" in options else options
+
+
+def brought_vision(cure: Cure) -> list[re.Match[str]]:
+    """Releases of torchvision that the cure brings from torch's own index, which is not within reach."""
+    steps = [step for step in cure.plan["steps"] if step["index_url"]]
+    return [found for step in steps for package in step["packages"] if (found := VISION.match(package))]
 
 
 def brought_torch(cure: Cure) -> list[re.Match[str]]:
@@ -202,9 +211,12 @@ def stocked(lab: Lab, name: str, cure: Cure) -> Wheelhouse:
     brought = brought_torch(cure)
     if module_of(name) == "linking" or any(torch[0] == LINKED for torch in brought):
         return index_of_linked(lab)
-    if module_of(name) not in MADE_OF_STAND_INS and not brought:
+    vision = brought_vision(cure)
+    if module_of(name) not in MADE_OF_STAND_INS and not (brought or vision):
         return index_of_torch(lab)
     house = Wheelhouse(lab.folder())
+    for found in vision:
+        house.make("torchvision", f"{found[1].rstrip('.')}.0+cpu", {"torchvision/__init__.py": b""})
     for torch in brought:
         house.make_torch(f"{torch[1]}+{torch[2]}", torch[2])
     return house

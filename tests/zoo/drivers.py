@@ -10,6 +10,7 @@ import stubs
 
 from .environment import FULL, QUICK, QUICK_HEALTHY, Expected, Target, broken, environment, impaired
 from .lab import Lab
+from .stand_ins import lay_wheels
 
 CU130, CU121, CU124 = ("2.13.0+cu130", "13.0"), ("2.5.1+cu121", "12.1"), ("2.6.0+cu124", "12.4")
 # What goes with torch 2.13, and what went with torch 2.5 and 2.6.
@@ -49,8 +50,8 @@ def rtx4090_and_cpu_torch(lab: Lab) -> Target:
 def torch_replaced_by_cpu_build(lab: Lab) -> Target:
     """An RTX 4090; a later install put torch's CPU build in the CUDA build's place, whose wheels remain"""
     venv = lab.copy()
-    for wheel in ("nvidia-cublas", "nvidia-cuda-runtime", "nvidia-cudnn-cu13", "triton"):
-        venv.register(wheel.replace("-", "_"), "13.0.0")
+    lay_wheels(venv)
+    venv.register("triton", "3.7.1")
     return Target(venv.python, variables=stubs.machine("rtx4090"))
 
 
