@@ -72,8 +72,12 @@ def test_a_node_whose_check_fails_says_why(tmp_path: Path) -> None:
 
 
 def test_a_node_that_takes_too_long_says_so(tmp_path: Path) -> None:
-    fleet("node", "--output-folder", str(tmp_path), "--name", "slow", "--timeout", "0.1")
-    assert "no report within 0 s" in json.loads((tmp_path / "slow.json").read_text())["failure"]
+    interpreter = tmp_path / "python"
+    interpreter.write_text("#!/bin/sh\nexec sleep 60\n")
+    interpreter.chmod(0o755)
+    words = ("--output-folder", str(tmp_path), "--name", "slow", "--timeout", "1")
+    fleet("node", *words, "--", "--quick", "--python", str(interpreter))
+    assert "no report within 1 s" in json.loads((tmp_path / "slow.json").read_text())["failure"]
 
 
 @pytest.mark.parametrize(
