@@ -28,6 +28,7 @@ class Patience(NamedTuple):
     limit_s: float
     idle_s: float | None = None
     ask_stack: bool = False  # SIGABRT before SIGKILL, so that faulthandler shows where it hangs
+    ask_end: bool = False  # SIGTERM before SIGKILL, so that a doctor ends its own children
 
 
 class Completed(NamedTuple):
@@ -108,8 +109,9 @@ class Child:
                 self.idle = min(activity.idle_s(), silent_s) > patience.idle_s
                 if self.idle:
                     break
-        if patience.ask_stack and hasattr(signal, "SIGABRT"):
-            self._signal(signal.SIGABRT)
+        asked = {"SIGABRT": patience.ask_stack, "SIGTERM": patience.ask_end}
+        for name in (name for name, is_asked in asked.items() if is_asked and hasattr(signal, name)):
+            self._signal(getattr(signal, name))
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(timeout=2.0)
         return True

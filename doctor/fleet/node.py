@@ -22,9 +22,8 @@ REASON_KEPT = 300
 def examined(host: Host, place: Place, options: Sequence[str], limit_s: float) -> Envelope:
     """This node's report, or why there is none. ``options`` are those of ``check``."""
     began = time.monotonic()
-    done = host.run(
-        [sys.executable, "-m", "doctor", "check", "--format", "json", *options], patience=Patience(limit_s)
-    )
+    argv = [sys.executable, "-m", "doctor", "check", "--format", "json", *options]
+    done = host.run(argv, patience=Patience(limit_s, ask_end=True))
     report, failure = report_in(done, limit_s)
     return Envelope(
         node=place.node,

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from doctor.fleet.frames import Joiner
@@ -73,11 +74,13 @@ def test_a_node_whose_check_fails_says_why(tmp_path: Path) -> None:
 
 def test_a_node_that_takes_too_long_says_so(tmp_path: Path) -> None:
     interpreter = tmp_path / "python"
-    interpreter.write_text("#!/bin/sh\nexec sleep 60\n")
+    interpreter.write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/started\nexec sleep 60\n")
     interpreter.chmod(0o755)
     words = ("--output-folder", str(tmp_path), "--name", "slow", "--timeout", "1")
     fleet("node", *words, "--", "--quick", "--python", str(interpreter))
     assert "no report within 1 s" in json.loads((tmp_path / "slow.json").read_text())["failure"]
+    started = [int(number) for number in (tmp_path / "started").read_text().split()]
+    assert started and not any(map(psutil.pid_exists, started))
 
 
 @pytest.mark.parametrize(
