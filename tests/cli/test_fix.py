@@ -25,7 +25,7 @@ from doctor.treatment.plan import Plan
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the environments are laid out as on Unix")
 STACK = {
     "torch": "2.13.0+cpu",
-    "transformers": "5.24.0",
+    "transformers": "5.20.2",
     "accelerate": "1.15.0",
     "peft": "0.17.1",
     "trl": "1.16.0",
