@@ -35,11 +35,10 @@ from doctor.host import Host
 from doctor.processes import Companion
 from doctor.target import Target
 from doctor.treatment.outcome import Outcome
-from doctor.treatment.plan import Plan, Step
+from doctor.treatment.plan import OF_THE_TARGET, Plan, Step
 
 OnStep = Callable[[str], None]
 State = Literal["cured", "improved", "restored"]
-INSTALLERS = ("pip", "uv", "conda", "mamba")  # a project's own tool changes files of the project too
 
 
 class Before(NamedTuple):
@@ -95,7 +94,7 @@ def fit_steps(plan: Plan) -> tuple[Step, ...]:
     steps = tuple(step for step in plan.steps if step.is_applied)
     if not steps:
         raise CannotApply("no step of this plan changes packages", "carry the steps out by hand")
-    if plan.language not in INSTALLERS or not all(step.commands or step.paths for step in steps):
+    if plan.language not in OF_THE_TARGET or not all(step.commands or step.paths for step in steps):
         raise CannotApply(
             f"the steps are in the words of {plan.language}, which changes files of your project",
             "carry them out yourself, and check again: lora-doctor check",

@@ -72,11 +72,11 @@ def fix(
     if dry_run:
         plan = asked_about(host, plan)
     carries_out = apply and any(step.is_applied for step in plan.steps)
-    if not (carries_out and telling.is_for_programs):
-        told = redacted(host, plan)
-        deliver(rendered(told, format, style, following=not (apply or new_venv or saved)), output)
     from doctor.cli import treating
 
+    if not (carries_out and telling.is_for_programs):
+        told = treating.in_public(host, plan)
+        deliver(rendered(told, format, style, following=not (apply or new_venv or saved)), output)
     if new_venv:
         raise typer.Exit(treating.make_beside(host, report, new_venv, checking, torch_index))
     if carries_out:
@@ -165,14 +165,6 @@ def project_files(host: LocalHost, report: Report) -> tuple[str, ...]:
     return host.list_folder(os.path.dirname(interpreter.prefix.rstrip("/")))
 
 
-def redacted(host: LocalHost, plan: Plan) -> Plan:
-    """The same without names and secrets."""
-    from doctor.cli.examination import identity_of
-    from doctor.redact import redact_fact
-
-    return redact_fact(plan, identity_of(host))
-
-
 def rendered(plan: Plan, form: str, style: dict[str, Any], following: bool) -> str:
     """The plan in one of the formats; ``following``: with the command that carries it out."""
     if form in ("json", "jsonl"):
@@ -185,8 +177,8 @@ def rendered(plan: Plan, form: str, style: dict[str, Any], following: bool) -> s
         text = plan_markdown.render(plan)
         return text if form == "markdown" else html.render(text)
     from doctor.render import plan_terminal
+    from doctor.treatment.plan import OF_THE_TARGET
 
-    in_the_target = plan.language in ("pip", "uv", "conda", "mamba")  # others write files of a project
-    can_apply = in_the_target and following and any(step.is_applied for step in plan.steps)
+    can_apply = plan.language in OF_THE_TARGET and following and any(step.is_applied for step in plan.steps)
     command = ("lora-doctor", "fix", "--python", plan.target, "--apply") if can_apply else ()
     return plan_terminal.render(plan, command, windows=sys.platform == "win32", **style)

@@ -25,7 +25,7 @@ def render(
     unicode: bool = False,
     windows: bool = False,
 ) -> str:
-    """The state, what was cured and what was not, what changed, and the way back for the target."""
+    """The state, what was cured and what was not, what changed, and the commands that go on and back."""
     layout = Layout(width, color, unicode)
     words, paint = WORDS[outcome.state]
     return (
@@ -34,18 +34,24 @@ def render(
                 "",
                 *layout.wrap(words, 0, paint),
                 *_lines(outcome, layout),
-                *_way_back(outcome, target, layout, windows),
+                *_commands(outcome, target, layout, windows),
             ]
         )
         + "\n"
     )
 
 
-def _way_back(outcome: Outcome, target: str, layout: Layout, windows: bool) -> Iterator[str]:
-    """The command that takes it back, which is copied whole and so not broken into lines."""
-    if outcome.past:
-        command = command_line(("lora-doctor", "fix", "--python", target, "--undo"), windows=windows)
-        yield layout.heading("way back", COLUMN) + layout.paint(layout.clean(command), "command")
+def _commands(outcome: Outcome, target: str, layout: Layout, windows: bool) -> Iterator[str]:
+    """What cures the rest, and what takes it back: copied whole, and so not broken into lines."""
+    fix = ("lora-doctor", "fix", "--python", target)
+    told = (
+        ("next", fix if outcome.state == "improved" else ()),
+        ("way back", (*fix, "--undo") if outcome.past else ()),
+    )
+    for label, command in told:
+        if command:
+            line = layout.clean(command_line(command, windows=windows))
+            yield layout.heading(label, COLUMN) + layout.paint(line, "command")
 
 
 def _lines(outcome: Outcome, layout: Layout) -> Iterator[str]:

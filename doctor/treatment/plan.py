@@ -13,6 +13,8 @@ Command = tuple[str, ...]
 # delete: files of a registration. remove, install, anew: of packages. All these stay within the target.
 # set: an environment variable. hand: for a person alone.
 Kind = Literal["delete", "remove", "install", "anew", "set", "hand"]
+# Languages whose commands stay within the target; the others write files of a project as well.
+OF_THE_TARGET = ("pip", "uv", "conda", "mamba")
 Language = Literal["pip", "uv", "conda", "mamba", "pixi", "poetry", "pdm", "dockerfile", "requirements"]
 
 
