@@ -35,9 +35,8 @@ OF_THIS_RUN = (
 DIED = re.compile(r"line \d+: +\d+ (?:Segmentation fault|Bus error|Aborted)")
 # Variables that make a machine of stubs, and that no user sets.
 OF_THE_MACHINE = ("PATH", "LD_LIBRARY_PATH", "LORA_DOCTOR_STUB", "LORA_DOCTOR_STUB_FAULTS")
-SKELETONS = (
-    "old_driver_and_torch_for_cuda_13",
-)  # besides the machines of stubs; nothing in them does anything
+# Besides the machines of stubs: nothing in them does anything.
+SKELETONS = ("gpu_and_cpu_torch", "old_driver_and_torch_for_cuda_13")
 
 # What a fine-tune does first, as any tutorial writes it.
 TRAIN = """\
