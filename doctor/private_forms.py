@@ -113,7 +113,9 @@ _HOST = (
 )
 # It has what words lack: a digit, a hyphen or a dot.
 _ODD_HOST = rf"(?=[A-Za-z]{{0,40}}[\d.-]){_HOST}"
-_USER = r"[A-Za-z_][\w.-]{0,31}"
+# The number of a student is a name too, where a prompt tells it; elsewhere a number alone may be anything.
+_LOGIN = r"\w[\w.-]{0,31}"
+_USER = rf"(?=\d{{0,31}}[A-Za-z_]){_LOGIN}"
 _STAMP = (
     r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
     r"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d))"
@@ -140,10 +142,10 @@ HOSTS: tuple[re.Pattern[str], ...] = tuple(
 )
 # alice@gpu-7:~/x$, (base) [alice@gpu-7 x]$, ssh alice@gpu-7
 PROMPT = re.compile(
-    rf"(?<![\w.+@/-])(?P<user>{_USER})@(?P<host>[A-Za-z][\w-]{{0,62}}(?:\.[\w-]{{1,63}}){{0,6}})"
+    rf"(?<![\w.+@/-])(?P<user>{_LOGIN})@(?P<host>[A-Za-z][\w-]{{0,62}}(?:\.[\w-]{{1,63}}){{0,6}})"
     r"(?=:[~/]|[: ][^\s@]{0,200}[\])]?[ ]?[$%#](?:\s|$)|\][$%#]|[ ]?[~][ ]?[%$#])"
 )
-SSH = re.compile(rf"\bssh (?:-[\w]{{1,3}} (?:\S{{1,100}} )?)?(?P<user>{_USER})@(?P<host>{_HOST})")
+SSH = re.compile(rf"\bssh (?:-[\w]{{1,3}} (?:\S{{1,100}} )?)?(?P<user>{_LOGIN})@(?P<host>{_HOST})")
 USERS: tuple[re.Pattern[str], ...] = (
     re.compile(rf"\b(?:USER|USERNAME|LOGNAME|SUDO_USER)=[\"']?(?P<user>{_USER})(?![\w-])"),
     re.compile(rf"[\"'](?i:user_?name|user|login)[\"']: {{0,2}}[\"'](?P<user>{_USER})(?=[\"'])"),

@@ -10,7 +10,7 @@ from doctor.plain import plain
 from doctor.private_forms import HOSTS, PROMPT, SECRET, SECRETS, SSH, USERS, Mask, unnumbered
 
 HOME = re.compile(
-    r"[/\\](?:homes?\d{0,2}|[Uu]sers|g?scratch\d?)[/\\]{1,2}(?P<user>[A-Za-z_][\w-]{0,31})(?![\w.])"
+    r"[/\\](?:homes?\d{0,2}|[Uu]sers|g?scratch\d?)[/\\]{1,2}(?P<user>(?=\d{0,31}[A-Za-z_])\w[\w-]{0,31})(?![\w.])"
 )
 NAME = re.compile(r"[\w-]+(?:\.[\w-]+){0,12}")
 WORD_OF_A_SECRET = re.compile(r"[A-Za-z0-9]{8,}")

@@ -19,7 +19,8 @@ python scripts/write_memory_tables.py --check
 python scripts/write_schemas.py --check
 python scripts/write_man.py --check
 python scripts/write_completion.py --check
-pytest "$@"
+# The examples of hypothesis are the same in every run; a bare pytest looks for new ones.
+pytest --hypothesis-profile=ci "$@"
 [ $# -eq 0 ] || exit 0
 
 # On each other Python that this machine has, two at a time; what a run says is printed when it is done.
@@ -34,8 +35,8 @@ unit_tests_on() {
   uv venv --quiet --clear --no-python-downloads --python "$other" ".venv-test-$1"
   uv pip install --quiet --python ".venv-test-$1" -e '.[test]'
   code=0
-  ".venv-test-$1/bin/python" -m pytest --quiet -m "not environments" -p no:cacheprovider \
-    >".venv-test-$1/said" 2>&1 || code=$?
+  ".venv-test-$1/bin/python" -m pytest --quiet -m "not environments" \
+    -p no:cacheprovider --hypothesis-profile=ci >".venv-test-$1/said" 2>&1 || code=$?
   echo "unit tests on Python $1"
   tail -n 60 ".venv-test-$1/said"
   return "$code"
