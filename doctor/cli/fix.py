@@ -47,7 +47,7 @@ def fix(
     new_venv: asked.NewVenv = None,
     words: asked.As = "own",
     saved: asked.From = None,
-    torch_index: asked.TorchIndex = "",
+    torch_index: options.TorchIndex = "",
     quick: options.Quick = False,
     timeout: options.Timeout = STAGE_LIMIT_S,
     format: options.FormatOption = "terminal",
@@ -78,7 +78,8 @@ def fix(
         told = treating.in_public(host, plan)
         deliver(rendered(told, format, style, following=not (apply or new_venv or saved)), output)
     if new_venv:
-        raise typer.Exit(treating.make_beside(host, report, new_venv, checking, torch_index))
+        beside = style_of(host, sys.stderr, no_color)
+        raise typer.Exit(treating.make_beside(host, report, new_venv, checking, torch_index, beside))
     if carries_out:
         asked.refuse_foreign_words(words, own_language(host, report))
         raise typer.Exit(treating.carry_out(host, report, plan, checking, yes, telling))

@@ -27,9 +27,6 @@ From = Annotated[
     str | None,
     typer.Option("--from", metavar="FILE", help="Plan for a saved JSON report in place of a check."),
 ]
-TorchIndex = Annotated[
-    str, typer.Option("--torch-index", metavar="URL", help="A mirror of the index of torch's builds.")
-]
 
 
 def refuse_contradictions(

@@ -49,7 +49,7 @@ class Asked(NamedTuple):
     pins: tuple[str, ...]
     python: str | None
     stated: Stated  # the machine that will train, where it is not this one
-    index_url: str | None
+    torch_index: str  # what stands in for torch's own index, "" for nothing
     dry_run: bool
 
     @property
@@ -86,10 +86,7 @@ def install(
     gpu: machine.GpuName = None,
     compute_capability: machine.ComputeCapability = None,
     torch_cuda: machine.TorchCuda = None,
-    index_url: Annotated[
-        str | None,
-        typer.Option("--index-url", metavar="URL", help="In place of torch's index (or TORCH_INDEX_URL)."),
-    ] = None,
+    torch_index: options.TorchIndex = "",
     format: Annotated[
         Literal["terminal", "json"], typer.Option("--format", help="How to tell it.")
     ] = "terminal",
@@ -102,7 +99,7 @@ def install(
     stated = machine.stated_by(
         (python_version, None, None, driver, gpu, compute_capability, None, torch_cuda)
     )
-    asked = Asked(folder, pins, python, stated, index_url, dry_run)
+    asked = Asked(folder, pins, python, stated, torch_index, dry_run)
     run = Installing(this_machine(), asked, Telling(format, output, strict, no_color))
     raise typer.Exit(run.tell(run.outcome()))
 
@@ -165,11 +162,6 @@ class Installing:
             refuse(where, "name one with --python PATH")
         return found or version
 
-    @property
-    def index_url(self) -> str:
-        """What stands in for torch's own index, "" for nothing."""
-        return self.asked.index_url or self.host.env.get("TORCH_INDEX_URL", "")
-
     def resolved(self, pins: list[Requirement]) -> Resolution:
         """The set for this machine and the base interpreter."""
         from doctor.cli.resolve import facts_of
@@ -186,7 +178,7 @@ class Installing:
         from doctor.installing.making import commands_for, options_for
         from doctor.installing.outcome import Stopped
 
-        folder, base, index_url = self.asked.folder, self.base, self.index_url
+        folder, base, index_url = self.asked.folder, self.base, self.asked.torch_index
         try:
             commands = commands_for(self.host, folder, found, python=base, index_url=index_url)
         except Stopped as stopped:
@@ -212,7 +204,7 @@ class Installing:
                 found,
                 python=self.base,
                 pins=[str(one) for one in pins],
-                index_url=self.index_url,
+                index_url=self.asked.torch_index,
                 on_progress=self.say,
                 on_line=self.live.working,
             )

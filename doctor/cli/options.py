@@ -39,3 +39,12 @@ NoColor = Annotated[bool, typer.Option("--no-color", help="Plain text.")]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to tell it.")]
 FileFormatOption = Annotated[FileFormat, typer.Option("--format", help="How to tell it.")]
 Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to a file.")]
+TorchIndex = Annotated[
+    str,
+    typer.Option(
+        "--torch-index",
+        envvar="TORCH_INDEX_URL",
+        metavar="URL",
+        help="A mirror of the index of torch's builds.",
+    ),
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
@@ -170,10 +170,15 @@ def tell_past(host: LocalHost, target: Target) -> int:
     return 0
 
 
-def make_beside(host: LocalHost, report: Report, folder: str, checking: Checking, torch_index: str) -> int:
+def make_beside(
+    host: LocalHost, report: Report, folder: str, checking: Checking, torch_index: str, style: dict[str, Any]
+) -> int:
     """Make a cured environment in a new folder and check it. Returns the exit code of that check."""
+    from doctor import __version__
     from doctor.installing.making import made
     from doctor.installing.outcome import NotMade
+    from doctor.render import installing
+    from doctor.render.installing import Installation
     from doctor.render.shell import command_line
     from doctor.treatment.planning import set_for
 
@@ -199,5 +204,9 @@ def make_beside(host: LocalHost, report: Report, folder: str, checking: Checking
             masked(host, hint),
         )
     found = checking.report(host, outcome.python)
-    typer.echo(masked(host, f"{outcome.folder}: {found.verdict}"), err=True)
+    told = Installation(
+        tool_version=__version__, folder=outcome.folder, state="made", python=outcome.python, proof=found
+    )
+    text = installing.render(in_public(host, told), windows=sys.platform == "win32", **style)
+    typer.echo(text, err=True, nl=False)
     return exit_code(found, checking.strict)

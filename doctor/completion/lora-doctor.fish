@@ -118,7 +118,7 @@ complete -c lora-doctor -n '__fish_seen_subcommand_from install' -l driver -x -d
 complete -c lora-doctor -n '__fish_seen_subcommand_from install' -l gpu -x -d 'Its GPU: "RTX 3060".'
 complete -c lora-doctor -n '__fish_seen_subcommand_from install' -l compute-capability -x -d 'That of its GPU.'
 complete -c lora-doctor -n '__fish_seen_subcommand_from install' -l torch-cuda -x -d 'The CUDA that its torch is built for.'
-complete -c lora-doctor -n '__fish_seen_subcommand_from install' -l index-url -x -d 'In place of torch\'s index (or TORCH_INDEX_URL).'
+complete -c lora-doctor -n '__fish_seen_subcommand_from install' -l torch-index -x -d 'A mirror of the index of torch\'s builds.'
 complete -c lora-doctor -n '__fish_seen_subcommand_from install' -l format -xa 'terminal json' -d 'How to tell it.'
 complete -c lora-doctor -n '__fish_seen_subcommand_from install' -s o -l output -rF -d 'Write it to a file.'
 complete -c lora-doctor -n '__fish_seen_subcommand_from install' -l strict -d 'Exit with 1 for warnings and gaps as well; --quick leaves gaps.'

@@ -92,7 +92,7 @@ _lora_doctor() {
     install:--gpu) return ;;
     install:--compute-capability) return ;;
     install:--torch-cuda) return ;;
-    install:--index-url) return ;;
+    install:--torch-index) return ;;
     install:--format) compadd -- terminal json; return ;;
     install:-o|install:--output) _files; return ;;
     fit:--parameters) return ;;
@@ -175,7 +175,7 @@ _lora_doctor() {
     -*:lint) words_told="--against --python --diff --python-version --os --arch --driver --gpu --compute-capability --gpu-memory --torch-cuda --format -o --output --ignore --strict --no-color -h --help" ;;
     -*:resolve) words_told="--closest --verify --python --python-version --os --arch --driver --gpu --compute-capability --gpu-memory --torch-cuda --format -o --output --strict --no-color -h --help" ;;
     -*:fix) words_told="--python --apply -y --yes --dry-run --undo --new-venv --as --from --torch-index --quick --timeout --format -o --output --ignore --strict --no-color -h --help" ;;
-    -*:install) words_told="--dry-run --python --python-version --driver --gpu --compute-capability --torch-cuda --index-url --format -o --output --strict --no-color -h --help" ;;
+    -*:install) words_told="--dry-run --python --python-version --driver --gpu --compute-capability --torch-cuda --torch-index --format -o --output --strict --no-color -h --help" ;;
     -*:fit) words_told="--parameters --trust-remote-code --plan --method --rank --target-modules --modules-to-save --lora-dropout --dora --no-dora --adapter-config --batch-size --accumulation --sequence-length --padded --no-padded --gradient-checkpointing --no-gradient-checkpointing --optimizer --attention --dtype --double-quant --no-double-quant --kbit-upcast --no-kbit-upcast --loop --fused-loss --no-fused-loss --expandable-segments --no-expandable-segments --gpus --sharding --offload --estimator --best --table --levers --measure --bisect --limit --image --python --cpu --python-version --os --arch --driver --gpu --compute-capability --gpu-memory --torch-cuda --format -o --output --strict --no-color -h --help" ;;
     *:fit) words_told="deepseek-llm-7b deepseek-coder-6.7b deepseek-v2-lite deepseek-v3 gemma-2b gemma-7b gemma-2-2b gemma-2-9b gemma-2-27b gemma-3-1b gemma-3-4b gemma-3-12b gemma-3-27b glm-4-9b glm-4-9b-0414 glm-4.5-air glm-4-32b-0414 gpt-oss-20b gpt-oss-120b llama-2-7b llama-2-13b llama-2-70b llama-3-8b llama-3-70b llama-3.1-8b llama-3.1-70b llama-3.1-405b llama-3.2-1b llama-3.2-3b tinyllama-1.1b smollm2-135m smollm2-360m smollm2-1.7b smollm3-3b mistral-7b-v0.1 mistral-7b-v0.3 mistral-nemo-12b mistral-small-24b mixtral-8x7b mixtral-8x22b phi-2 phi-3-mini phi-3-mini-128k phi-3.5-mini phi-3-medium phi-3-medium-128k phi-4 phi-4-mini qwen2-0.5b qwen2-1.5b qwen2-7b qwen2-72b qwen2.5-0.5b qwen2.5-1.5b qwen2.5-3b qwen2.5-7b qwen2.5-14b qwen2.5-32b qwen2.5-72b qwen2.5-coder-1.5b qwen2.5-coder-7b qwen2.5-coder-14b qwen2.5-coder-32b deepseek-r1-distill-qwen-1.5b deepseek-r1-distill-qwen-7b qwen3-0.6b qwen3-1.7b qwen3-4b qwen3-8b qwen3-14b qwen3-32b qwen3-30b-a3b qwen2-vl-2b qwen2-vl-7b qwen2.5-vl-3b qwen2.5-vl-7b qwen3-235b-a22b yi-6b yi-9b yi-34b" ;;
     -*:watch) words_told="--pid --interval --limit -o --output --format --quiet --no-color -h --help" ;;

@@ -78,7 +78,7 @@ def unreachable(words: str, env: Mapping[str, str], index_url: str, seen: str) -
     proxy = proxy_in(env)
     through = f" (through {proxy})" if proxy else ""
     advice = (
-        "where a proxy leads out set HTTPS_PROXY; for a mirror of torch's index give --index-url URL,"
+        "where a proxy leads out set HTTPS_PROXY; for a mirror of torch's index give --torch-index URL,"
         " for one of PyPI set PIP_INDEX_URL (pip) or UV_DEFAULT_INDEX (uv)"
     )
     return NotMade(why=f"{where(words, index_url)} cannot be reached{through}", seen=seen, advice=advice)
@@ -87,7 +87,7 @@ def unreachable(words: str, env: Mapping[str, str], index_url: str, seen: str) -
 def without_release(requirement: str, index_url: str, seen: str) -> NotMade:
     """The index answers, and lacks what is asked for."""
     place = index_url or "the package index"
-    advice = "name an index that has it with --index-url URL, or pin another release"
+    advice = "name an index that has it with --torch-index URL, or pin another release"
     return NotMade(why=f"{place} has no {requirement} for this Python and system", seen=seen, advice=advice)
 
 

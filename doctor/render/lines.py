@@ -111,13 +111,23 @@ def mark(line: Line, facts: Facts, findings: Sequence[Finding]) -> Mark:
     """The gravest word that facts and findings allow."""
     severities = {finding.severity for finding in with_symptoms(findings) if title_of(finding) == line.title}
     runs = _runs_of(line, facts)
-    if "error" in severities or any(run.outcome == "failed" for run in runs):
+    if "error" in severities or any(is_faulty(run, findings) for run in runs):
         return "FAIL"
     if "warning" in severities or not all(proof.holds for run in runs for proof in run.proofs):
         return "warn"
     if not _is_seen(line, facts) or not _is_tried(line, runs):
         return "?"
     return "note" if "note" in severities or _has_file_faults(line, facts) else "ok"
+
+
+def is_faulty(run: StageRun, findings: Sequence[Finding]) -> bool:
+    """Did a stage fail, and not for a reason that a note tells: that it cannot be tried on this machine?"""
+    excused = any(
+        run.stage in (one.subject for one in finding.evidence)
+        for finding in with_symptoms(findings)
+        if finding.severity == "note"
+    )
+    return run.outcome == "failed" and not excused
 
 
 def title_of(finding: Finding) -> str | None:

@@ -18,7 +18,10 @@ OF_THE_LIBRARY = "native-library-ran"
 GPU_WANTED = (
     "No GPU found. A GPU is needed for quantization",
     "CUDA is required but not available for bitsandbytes",
+    "requires CUDA, but CUDA is not available",
 )
+# Without CUDA transformers 4.32 to 4.40, and any beside bitsandbytes below 0.43.1, look past what is there.
+LOOKED_PAST = "the latest version of bitsandbytes"
 
 
 def has_its_own_rule(proof: Proof) -> bool:
@@ -26,9 +29,13 @@ def has_its_own_rule(proof: Proof) -> bool:
     return proof.name == OF_THE_LIBRARY or is_of_repacking(proof)
 
 
-def wants_gpu(run: StageRun) -> bool:
-    """Did a stage fail for no other reason than that this machine has no GPU?"""
-    return any(words in failure_text(run) for words in GPU_WANTED)
+def wants_gpu(facts: Facts, run: StageRun) -> bool:
+    """Did a stage fail for no other reason than that torch sees no GPU?"""
+    text, runtime = failure_text(run), facts.torch_runtime
+    sees_none = runtime is not None and runtime.cuda_available is False
+    # This stage is not tried where one of the packages cannot be imported.
+    is_looked_past = sees_none and run.stage == "load-4bit" and LOOKED_PAST in text
+    return is_looked_past or any(words in text for words in GPU_WANTED)
 
 
 @rule("bitsandbytes/quantises-on-gpu-only", "note", needs=("trial",), symptoms=GPU_WANTED)
@@ -40,11 +47,11 @@ def quantises_on_gpu_only(facts: Facts) -> Iterator[Hit]:
 
     Fix: try it on the machine that has the GPU.
     """
-    version = facts.version_of("bitsandbytes") or ""
+    pair = " with ".join(f"{name} {facts.version_of(name)}" for name in ("transformers", "bitsandbytes"))
     for run in failed_runs(facts):
-        if wants_gpu(run):
+        if wants_gpu(facts, run):
             yield Hit(
-                title=f"bitsandbytes {version} quantises on a GPU only, and none is here",
+                title=f"{pair} quantises on a GPU only, and torch sees none here",
                 evidence=(Evidence(run.stage, in_words(run.failure) if run.failure else "", "a GPU"),),
             )
 
@@ -60,7 +67,7 @@ def stage_failed(facts: Facts) -> Iterator[Hit]:
     """
     for run in failed_runs(facts):
         assert run.failure is not None
-        if run.stage.startswith("import-") or wants_gpu(run):
+        if run.stage.startswith("import-") or wants_gpu(facts, run):
             continue
         where = (Evidence("at", run.failure.frames[-1]),) if run.failure.frames else ()
         yield Hit(

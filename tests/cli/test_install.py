@@ -26,8 +26,14 @@ GLIBC = pytest.mark.skipif(sys.platform != "linux", reason="the set of another s
 def install(
     env: dict[str, str], folder: Path, *arguments: str, code: int = 0
 ) -> subprocess.CompletedProcess[str]:
+    return doctor(env, folder, "install", *arguments, code=code)
+
+
+def doctor(
+    env: dict[str, str], folder: Path, *arguments: str, code: int = 0
+) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [sys.executable, "-m", "doctor", "install", *arguments],
+        [sys.executable, "-m", "doctor", *arguments],
         cwd=folder,
         env=env,
         stdin=subprocess.DEVNULL,
@@ -61,7 +67,7 @@ def test_a_dry_run_tells_the_commands_and_changes_nothing(env: dict[str, str], t
 
 
 def test_a_dry_run_for_programs(env: dict[str, str], tmp_path: Path) -> None:
-    asked = ("env", "peft==0.17.1", "--index-url", "https://mirror/whl", "--dry-run", "--format", "json")
+    asked = ("env", "peft==0.17.1", "--torch-index", "https://mirror/whl", "--dry-run", "--format", "json")
     found = told(install(env, tmp_path, *asked))
     assert (found["schema"], found["state"], found["problem"], found["proof"]) == (1, "planned", None, None)
     assert found["set"]["pins"]["peft"] == "0.17.1"
@@ -119,13 +125,18 @@ def test_what_cannot_be_fetched_is_said_and_can_be_finished_later(tmp_path: Path
     [torch] = (tmp_path / "wheels").glob("torch-*.whl")
     env = with_uv(tmp_path, tmp_path / "wheels")
     index = simple_index(tmp_path, torch)
-    made = told(install(env, tmp_path, "env", "--format", "json", "--index-url", index, code=1))
+    made = told(install(env, tmp_path, "env", "--format", "json", "--torch-index", index, code=1))
     assert made["state"] == "made" and made["set"]["pins"]["peft"] == "0.18.0"  # as the first run was asked
     assert made["proof"]["verdict"] == "broken"  # this torch has nothing in it
 
     again = install(env, tmp_path, "env", code=1)
     assert "complete: nothing to install" in again.stderr
     assert "complete, and not proven" in again.stdout and "bin/activate" in again.stdout
+
+    asked = ("--python", "env", "--new-venv", "beside", "--torch-index", index)
+    beside = doctor(env, tmp_path, "fix", *asked, code=1).stderr
+    assert "smoke test" in beside and "torch/" in beside  # the check of the new one, not of the old
+    assert "beside is complete, and not proven" in beside and "beside/bin/activate" in beside
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -135,7 +146,7 @@ def test_broken_off_it_leaves_no_child_and_says_how_to_go_on(tmp_path: Path, num
     with socket.create_server(("127.0.0.1", 0)) as silent:  # an index that never answers
         index = f"http://127.0.0.1:{silent.getsockname()[1]}/simple"
         env["UV_DEFAULT_INDEX"] = index
-        arguments = [sys.executable, "-m", "doctor", "install", "env", "--index-url", index]
+        arguments = [sys.executable, "-m", "doctor", "install", "env", "--torch-index", index]
         with subprocess.Popen(arguments, cwd=tmp_path, env=env, stderr=subprocess.PIPE, text=True) as run:
             assert run.stderr
             while "making the environment" not in run.stderr.readline():
@@ -165,7 +176,7 @@ def test_the_real_stack_is_made_and_proven(tmp_path: Path) -> None:
     env = {**os.environ, "PATH": f"{uv}{os.pathsep}{os.environ['PATH']}", "UV_FIND_LINKS": str(torch.parent)}
     pin = sandboxes.torch_requirement().removesuffix("+cpu")
     with tempfile.TemporaryDirectory(dir=sandboxes.cache_folder()) as folder:
-        asked = (f"{folder}/env", pin, "--index-url", index, "--format", "json")
+        asked = (f"{folder}/env", pin, "--torch-index", index, "--format", "json")
         found = told(install(env, tmp_path, *asked))
         assert found["state"] == "made"
         runs = {run["stage"]: run["outcome"] for run in found["proof"]["facts"]["trial"]["runs"]}

@@ -15,11 +15,23 @@ from doctor.facts import (
     StageRun,
     Trial,
 )
-from doctor.findings import Finding
+from doctor.findings import Evidence, Finding
 from doctor.render import describe
 from doctor.render.lines import LINES, OF_CUDA, is_settled, lines_of, mark, subject_line, title_of
+from doctor.render.verdict import verdict
 
-from .machines import CPU_FACTS, GIB, IMPORTS, INTERPRETER, SMOKE, SYSTEM, blocked, gpu_workstation, packages
+from .machines import (
+    CPU_FACTS,
+    GIB,
+    IMPORTS,
+    INTERPRETER,
+    SMOKE,
+    SYSTEM,
+    blocked,
+    gpu_workstation,
+    packages,
+    report,
+)
 
 LINE = {line.title: line for line in LINES}
 replace = msgspec.structs.replace
@@ -124,6 +136,17 @@ def test_a_failed_stage_fails_its_line_without_any_finding() -> None:
     runs = (*IMPORTS[:6], StageRun(stage="import-trl", outcome="failed"), *SMOKE)
     facts = replace(CPU_FACTS, trial=Trial(device="cpu", runs=runs))
     assert mark(LINE["training libraries"], facts, []) == "FAIL"
+
+
+def test_a_stage_that_cannot_be_tried_here_is_open_and_no_failure() -> None:
+    runs = (*IMPORTS, StageRun(stage="load-4bit", outcome="failed"))
+    facts = replace(CPU_FACTS, trial=Trial(device="cpu", runs=runs))
+    seen = (Evidence("load-4bit", "No GPU found", "a GPU"),)
+    note = replace(finding("bitsandbytes/quantises-on-gpu-only", "note"), evidence=seen)
+    assert mark(LINE["smoke test"], facts, [note]) == "?"
+    assert mark(LINE["smoke test"], facts, [replace(note, severity="warning")]) == "FAIL"
+    found = report(facts, "healthy", [note])
+    assert verdict(found).endswith("since none is seen here; the smoke test.")
 
 
 def test_a_blocked_stage_leaves_the_smoke_test_open() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import healthy
 import msgspec
 import pytest
-from healthy import PYTHON, SITE, VERSIONS, died, hung, packages, raised, stage_run, trial
+from healthy import PYTHON, SITE, VERSIONS, but, died, hung, packages, raised, stage_run, trial
 
 from doctor.facts import Facts, Proof
 from doctor.findings import Severity
@@ -16,6 +16,12 @@ from doctor.stack import STACK
 from .gpu_machines import machine
 from .judging import case, check, facts, findings, ids, of
 
+LOOKED_PAST = (
+    "Using `bitsandbytes` 8-bit quantization requires Accelerate: and the latest version of bitsandbytes"
+)
+SEES_NONE = but(
+    healthy.FACTS.torch_runtime, cuda_available=False, device_count=0, devices=(), capabilities=(), bf16=None
+)
 FRAMES = (f"{SITE}/peft/__init__.py:3 in <module>", f"{SITE}/peft/model.py:9 in f")
 
 
@@ -134,6 +140,19 @@ HITS = {
         "note",
         facts(trial=trial(raised("load-4bit", "No GPU found. A GPU is needed for quantization."))),
         "bitsandbytes 0.50.2 quantises on a GPU only",
+    ),
+    "transformers looks past bitsandbytes where torch sees no GPU": case(
+        "bitsandbytes/quantises-on-gpu-only",
+        "note",
+        facts(gpus=(), torch_runtime=SEES_NONE, trial=trial(raised("load-4bit", LOOKED_PAST, "ImportError"))),
+        f"transformers {VERSIONS['transformers']} with bitsandbytes 0.50.2 quantises on a GPU only",
+        beside=("gpu/not-started",),
+    ),
+    "transformers misses bitsandbytes beside a GPU": case(
+        "smoke/stage-failed",
+        "error",
+        facts(trial=trial(raised("load-4bit", LOOKED_PAST, "ImportError"))),
+        "The stage load-4bit of the trial run fails",
     ),
 }
 

@@ -122,6 +122,12 @@ DECIDED: list[tuple[str, Facts, str]] = [
     (f"Jetson Orin, JetPack 6\n{NO_CUDA}", Facts(), "torch/jetson-wheel-not-l4t"),
     ("No GPU found. A GPU is needed for quantization.", MAC, "bitsandbytes/macos-unsupported"),
     ("No GPU found. A GPU is needed for quantization.", system(), "torch/cpu-only-build"),
+    (
+        "bitsandbytes (<0.43.1) requires CUDA, but CUDA is not available. You may",
+        MAC,
+        "bitsandbytes/macos-unsupported",
+    ),
+    ("bitsandbytes (<0.43.1) requires CUDA, but CUDA is not available. You may", CPU, "torch/cpu-only-build"),
     ("Found no NVIDIA driver on your system.", DOCKER, "gpu/none-visible-in-container"),
     ("Found no NVIDIA driver on your system.", WSL, "driver/libcuda-not-on-path"),
     ("Found no NVIDIA driver on your system.", Facts(), "driver/not-installed"),
