@@ -77,6 +77,7 @@ _INTERPRETER_FAULTS = (
     "path-pollution",
     "prints-at-startup",
     "stale-or-other-environment",
+    "too-old-for-package",
 )
 _STAGE_SUBJECTS = ("import", "smoke", "stage", "trial")  # no library is named: the stage decides
 _NO_LINE = ("doctor", "script")

@@ -141,7 +141,10 @@ MET: dict[str, tuple[str, ...]] = {
         "ModuleNotFoundError: No module named 'distutils'",
         "ValueError: mutable default <class 'list'> for field names is not allowed: use default_factory",
     ),
-    "python/too-old-for-package": ("TypeError: unsupported operand type(s) for |: 'type' and 'NoneType'",),
+    "python/too-old-for-package": (
+        "TypeError: unsupported operand type(s) for |: 'type' and 'NoneType'",
+        "AttributeError: module 'sys' has no attribute 'get_int_max_str_digits'",
+    ),
     "python/unresolvable-requirements": (
         "error: your project's requirements are unsatisfiable.",
         "ERROR: Could not find a version that satisfies the requirement peft>=9 (from versions: 0.1.0,",
