@@ -156,11 +156,13 @@ class Installing:
                 refuse(str(error), error.hint)
         if version in ("", "{}.{}".format(*sys.version_info)):
             return sys.executable
+        if self.host.find_program("uv"):  # it tries each that it finds: pyenv's shims often lead nowhere
+            return version
         found = self.host.find_program(f"python{version}")
-        if found is None and self.host.find_program("uv") is None:
+        if found is None:
             where = f"neither python{version} is on PATH nor uv, which fetches it"
             refuse(where, "name one with --python PATH")
-        return found or version
+        return found
 
     def resolved(self, pins: list[Requirement]) -> Resolution:
         """The set for this machine and the base interpreter."""

@@ -84,8 +84,8 @@ def no_more(name: str, version: str) -> str:
 
 def newer_python(facts: Facts) -> tuple[Fix, ...]:
     """An environment with a Python that has all that the stack uses."""
-    command = ("uv", "venv", "--python", COMMON)
-    return (Fix(f"Make an environment with Python {COMMON}", (command,), verified=False),)
+    command = ("lora-doctor", "install", f".venv-{COMMON}", "--python-version", COMMON)
+    return (Fix(f"Set the stack up with Python {COMMON}, in a new environment", (command,), verified=False),)
 
 
 def newer_package(facts: Facts, owner: str) -> tuple[Fix, ...]:

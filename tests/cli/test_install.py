@@ -105,6 +105,13 @@ def test_no_requirement_and_no_python_are_refused(env: dict[str, str], tmp_path:
     assert "on PATH nor uv" in install(env, tmp_path, "--python-version", "3.99", code=2).stderr
 
 
+def test_uv_looks_for_a_python_of_another_version(tmp_path: Path) -> None:
+    env = with_uv(tmp_path, tmp_path / "wheels")
+    other = "3.11" if sys.version_info[:2] == (3, 12) else "3.12"
+    planned = told(install(env, tmp_path, "--python-version", other, "--dry-run", "--format", "json"))
+    assert planned["commands"][0][-3:-1] == ["--python", other]
+
+
 def test_a_folder_of_other_origin_is_left_alone(env: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "pyvenv.cfg").touch()

@@ -33,7 +33,7 @@ HITS = {
         on("3.10.4", DIGITS),
         "uses sys.get_int_max_str_digits, which came with Python 3.10.7, and this is 3.10.4",
         seen=(f"at: {POLYFILLS[0]}",),
-        command="uv venv --python 3.12",
+        command="lora-doctor install .venv-3.12 --python-version 3.12",
         beside=("peft/import-failed",),
     ),
     "a pre-release": case(
