@@ -73,7 +73,7 @@ class Desk:
     def __init__(self, folder: Path, template: Path, wheels: Path) -> None:
         self.folder, self.venv = folder, folder / "venv"
         shutil.copytree(template, self.venv, symlinks=True)
-        hidden = ("PIP_", "UV_", "VIRTUAL_ENV", "CONDA", "COLUMNS", "CI", "NO_COLOR")
+        hidden = ("PIP_", "UV_", "VIRTUAL_ENV", "CONDA", "COLUMNS", "CI", "NO_COLOR", "TORCH_INDEX")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
         self.env = {**kept, **only(wheels), "XDG_STATE_HOME": str(folder / "state"), "PATH": "/usr/bin:/bin"}
 

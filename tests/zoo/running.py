@@ -24,7 +24,15 @@ SCRIPT = (str(Path(sys.executable).with_name("lora-doctor")),)
 PATIENCE_S = 400.0
 MARK = "LORA_DOCTOR_TEST_RUN"
 # Of the developer's shell, and not of the run.
-NOT_INHERITED = ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "CUDA_VISIBLE_DEVICES", "COLUMNS", "NO_COLOR")
+NOT_INHERITED = (
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "PYTHONPATH",
+    "CUDA_VISIBLE_DEVICES",
+    "COLUMNS",
+    "NO_COLOR",
+    "TORCH_INDEX_URL",
+)
 
 
 @dataclass(frozen=True)
