@@ -71,7 +71,7 @@ def fix(
     plan = worded_plan(host, report, words, torch_index)
     if dry_run:
         plan = asked_about(host, plan)
-    carries_out = apply and any(step.is_applied for step in plan.steps)
+    carries_out = apply and (plan.refusal is not None or any(step.is_applied for step in plan.steps))
     from doctor.cli import treating
 
     if not (carries_out and telling.is_for_programs):

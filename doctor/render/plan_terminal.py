@@ -79,7 +79,8 @@ def _end(plan: Plan, next_command: tuple[str, ...], layout: Layout, windows: boo
     if plan.refusal:
         yield ""
         yield from layout.wrap(f"It cannot be applied here: {one_line(plan.refusal.why)}.", 0, "bad")
-        for command in plan.refusal.commands:
+        told = [command for step in plan.steps for command in step.commands]
+        for command in (one for one in plan.refusal.commands if one not in told):
             yield "  " + layout.paint(layout.clean(command_line(command, windows=windows)), "command")
     elif next_command:
         yield ""

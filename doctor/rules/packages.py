@@ -88,8 +88,11 @@ def duplicate_metadata(facts: Facts) -> Iterator[Hit]:
     Fix: delete the stale dist-info, then reinstall the release that you want over what is there.
     """
     assert facts.packages is not None
+    is_of_system = facts.interpreter is not None and facts.interpreter.externally_managed
     for twice in facts.packages.duplicates:
         differing = len(set(twice.versions)) > 1
+        if is_of_system and not differing:  # Debian's python3-cryptography brings two, and they agree
+            continue
         both = " and ".join(dict.fromkeys(twice.versions))
         yield Hit(
             title=f"{twice.package} is registered twice, as {both}",
@@ -111,6 +114,8 @@ def lay_down_one(facts: Facts, twice: Duplicate) -> Fix:
     keep = next((place for version, place in pairs if version == kept), pairs[-1][1])
     stale = tuple(place for _, place in pairs if place != keep)
     again = reinstall(facts, twice.package, kept)
+    if facts.interpreter and facts.interpreter.externally_managed:  # the files are the system's
+        return again
     title = f"Delete the stale registration of {twice.package} and reinstall {kept or 'it'}"
     return Fix(title, (("rm", "-r", *stale), *again.commands), again.scope, again.verified)
 

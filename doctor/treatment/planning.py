@@ -17,7 +17,7 @@ from doctor.proposal import installed_versions, propose
 from doctor.resolution import Resolution
 from doctor.treatment.changes import Change, name_of
 from doctor.treatment.choosing import Chosen, chosen
-from doctor.treatment.plan import Language, Plan, Refusal, Step, Uncured
+from doctor.treatment.plan import OF_THE_TARGET, Language, Plan, Refusal, Step, Uncured
 from doctor.treatment.registrations import unregistered
 from doctor.treatment.solving import Solved, sources_of_their_own
 from doctor.treatment.variables import settings
@@ -37,15 +37,31 @@ def planned(report: Report, language: Language, *, torch_index: str = "") -> Pla
     variables, refused = settings(facts, plan.choices)
     plan = plan._replace(conflicts={**plan.conflicts, **refused})
     steps = tuple(ordered([*of_packages(facts, plan, torch_index), *variables, *by_hand(plan)]))
+    forbidden = refusal(facts) if any(step.is_applied for step in steps) else None
+    is_set_beside = forbidden is not None and language in OF_THE_TARGET
+    if forbidden and is_set_beside:
+        steps = (beside(steps, forbidden), *(step for step in steps if not step.is_applied))
     return Plan(
         tool_version=report.tool_version,
         target=facts.interpreter.executable if facts.interpreter else report.subject.name,
         language=language,
         titles=titles(findings, steps),
         steps=steps,
-        because=plan.outcome.because,
+        because=() if is_set_beside else plan.outcome.because,
         uncured=tuple(uncured(findings, plan)),
-        refusal=refusal(facts) if any(step.is_applied for step in steps) else None,
+        refusal=forbidden,
+    )
+
+
+def beside(steps: Sequence[Step], forbidden: Refusal) -> Step:
+    """What stands for all that would change a target which must not be changed."""
+    cures = unique([id for step in steps if step.is_applied for id in step.cures])
+    return Step(
+        title="Leave this Python as it is, and make a cured environment beside it",
+        kind="hand",
+        scope="environment",
+        cures=cures,
+        commands=forbidden.commands,
     )
 
 

@@ -47,6 +47,9 @@ def needing(*requirements: str, **others: Any) -> Facts:
     return facts(packages=packages(peft=but(packages().installed["peft"], requires=requirements), **others))
 
 
+OF_THE_SYSTEM = but(healthy.FACTS.interpreter, externally_managed=True)
+
+
 def twice(*versions: str) -> Facts:
     locations = tuple(f"peft-{version}.dist-info" for version in versions)
     return holding(duplicates=(Duplicate(package="peft", versions=versions, locations=locations),))
@@ -129,6 +132,13 @@ HITS = {
     ),
     "one version twice": case(
         "python/duplicate-metadata", "warning", twice("0.21.2", "0.21.2"), "registered twice, as 0.21.2"
+    ),
+    "two versions in a Python of the system": case(
+        "python/duplicate-metadata",
+        "error",
+        but(twice("0.9.0", "0.21.2"), interpreter=OF_THE_SYSTEM),
+        "peft is registered twice, as 0.9.0 and 0.21.2",
+        command="-m venv .venv",
     ),
     "metadata of the stack": case(
         "python/metadata-unreadable",
@@ -308,6 +318,9 @@ HITS = {
 }
 
 MISSES = {
+    "one version twice, as a distribution packs it": but(
+        twice("0.21.2", "0.21.2"), interpreter=OF_THE_SYSTEM
+    ),
     "an interpreter of which nobody asked": but(
         facts(interpreter="x"), gaps=(Gap(about="interpreter", kind="not-asked", reason="x"),)
     ),

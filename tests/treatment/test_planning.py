@@ -161,11 +161,14 @@ def test_a_finding_without_a_fix_is_named() -> None:
 def test_an_interpreter_of_the_system_is_refused_with_the_way_out() -> None:
     interpreter = msgspec.structs.replace(healthy.FACTS.interpreter, externally_managed=True)
     facts = msgspec.structs.replace(with_packages(peft="0.17.1"), interpreter=interpreter)
-    plan = planned(report_of(facts, finding("a/b", install("peft>=0.18.0"))), "pip")
-    assert plan.refusal is not None
-    assert plan.refusal.commands == (
-        ("lora-doctor", "fix", "--python", healthy.PYTHON, "--new-venv", ".venv"),
-    )
+    report = report_of(facts, finding("a/b", install("peft>=0.18.0")), finding("c/d", anew("numpy==2.4.1")))
+    plan = planned(report, "pip")
+    beside = ("lora-doctor", "fix", "--python", healthy.PYTHON, "--new-venv", ".venv")
+    assert plan.refusal is not None and plan.refusal.commands == (beside,)
+    (step,) = plan.steps  # pip would refuse each command, and must not be told to break what is the system's
+    assert (step.kind, step.cures, step.commands) == ("hand", ("a/b", "c/d"), (beside,))
+    lines = planned(report, "requirements")
+    assert lines.refusal is not None and told(lines)[0] == ("install", ("peft==0.18.0",), ("a/b",))
 
 
 def test_a_package_that_no_table_knows_is_asked_for_as_it_is() -> None:
