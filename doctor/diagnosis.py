@@ -44,6 +44,8 @@ ADDITIONS = ("/missing", "/stack-missing", "/requirement-unsatisfied")
 FAILURES = ("import-failed", "import-crashed", "import-hung", "stage-failed")
 PREDICTED = "smoke/predicted-failure"
 ASKED_FOR = ("reading", "workload")  # facts that are there only where somebody asks for them
+# These name the stages that they fail themselves.
+OF_A_NAME = ("python/too-old-for-package", "python/too-new-for-package")
 # Whoever asks such a driver dies or waits as well, and leaves no words.
 DEADLY = ("driver/crashes", "driver/hangs")
 
@@ -211,6 +213,8 @@ def explains(cause: Finding, failure: Finding, facts: Facts, symptoms: dict[str,
     text = failure_text(run)
     if any(shows(symptom, text) for symptom in symptoms.get(cause.id, ())):
         return True
+    if cause.id in OF_A_NAME:
+        return run.stage in cause.breaks
     if cause.id in DEADLY and run.failure is not None and run.failure.kind != "raised":
         return run.stage in cause.breaks
     package, fault = cause.id.split("/")

@@ -10,6 +10,8 @@ from doctor.facts import Facts, Failure, Package, StageRun
 # A name in an error message: quoted, or as a dotted module.
 MENTION = re.compile(r"['\"`]([A-Za-z_]\w{0,60})(?:\.[\w.]{0,120})?['\"`]")
 
+ON_GPU_ONLY = "bitsandbytes/quantises-on-gpu-only"  # a stage that could not be tried, and did not fail
+
 
 def failed_runs(facts: Facts) -> Iterator[StageRun]:
     """The stages of the trial that failed, in their order."""

@@ -113,9 +113,8 @@ _HOST = (
 )
 # It has what words lack: a digit, a hyphen or a dot.
 _ODD_HOST = rf"(?=[A-Za-z]{{0,40}}[\d.-]){_HOST}"
-# The number of a student is a name too, where a prompt tells it; elsewhere a number alone may be anything.
-_LOGIN = r"\w[\w.-]{0,31}"
-_USER = rf"(?=\d{{0,31}}[A-Za-z_]){_LOGIN}"
+_USER = r"[A-Za-z_][\w.-]{0,31}"
+_LOGIN = r"\w[\w.-]{0,31}"  # where nothing but a user can stand: the number of a student is a name too
 _STAMP = (
     r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
     r"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d))"
@@ -147,7 +146,7 @@ PROMPT = re.compile(
 )
 SSH = re.compile(rf"\bssh (?:-[\w]{{1,3}} (?:\S{{1,100}} )?)?(?P<user>{_LOGIN})@(?P<host>{_HOST})")
 USERS: tuple[re.Pattern[str], ...] = (
-    re.compile(rf"\b(?:USER|USERNAME|LOGNAME|SUDO_USER)=[\"']?(?P<user>{_USER})(?![\w-])"),
+    re.compile(rf"\b(?:USER|USERNAME|LOGNAME|SUDO_USER)=[\"']?(?P<user>{_LOGIN})(?![\w-])"),
     re.compile(rf"[\"'](?i:user_?name|user|login)[\"']: {{0,2}}[\"'](?P<user>{_USER})(?=[\"'])"),
     re.compile(rf"(?<![\w/.~])~(?P<user>{_USER})(?=/)"),
     re.compile(rf"/(?:g?scratch\d?|homes|home\d|lustre/home)/(?P<user>{_USER})"),

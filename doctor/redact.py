@@ -24,7 +24,7 @@ from doctor.plain import plain
 from doctor.private_forms import SECRET, Mask, hidden, unnumbered
 from doctor.resolution import Resolution
 from doctor.stack import STACK
-from doctor.told_names import LONGEST_WORD, Names, is_odd, masked_names
+from doctor.told_names import LONGEST_WORD, Names, is_odd, is_telling, masked_names
 
 # Names that thousands share say nothing of a person, and masking them would hide the subject itself.
 _SHARED_NAMES = """
@@ -89,7 +89,7 @@ class Numbers:
 
     def names(self) -> Names:
         """The names so far that are sure to be names wherever else they stand."""
-        users = frozenset(one for one in self._written["user"] if len(one) > LONGEST_WORD)
+        users = frozenset(filter(is_telling, self._written["user"]))
         hosts = frozenset(one for one in self._written["host"] if len(one) > LONGEST_WORD and is_odd(one))
         return Names(users, hosts)
 

@@ -10,11 +10,13 @@ from doctor.plain import plain
 from doctor.private_forms import HOSTS, PROMPT, SECRET, SECRETS, SSH, USERS, Mask, unnumbered
 
 HOME = re.compile(
-    r"[/\\](?:homes?\d{0,2}|[Uu]sers|g?scratch\d?)[/\\]{1,2}(?P<user>(?=\d{0,31}[A-Za-z_])\w[\w-]{0,31})(?![\w.])"
+    r"[/\\](?:homes?\d{0,2}|[Uu]sers|g?scratch\d?(?=[/\\]{1,2}[A-Za-z_]))"
+    r"[/\\]{1,2}(?P<user>\w[\w-]{0,31})(?![\w.])"
 )
 NAME = re.compile(r"[\w-]+(?:\.[\w-]+){0,12}")
 WORD_OF_A_SECRET = re.compile(r"[A-Za-z0-9]{8,}")
 LONGEST_WORD = 3  # characters of a name that is as often a word
+A_MEASURE = re.compile(r"\d{1,5}[A-Za-z]{0,4}")  # 2080, 80GB, 8bit: as often anything else
 A_DEVICE = re.compile(
     r"(?i)(?:[abhlktvp]|gb|gh|mi|rtx|gtx|sm_?|cu|cuda|gfx|cu|py|cp|gpu|cpu|npu|rank|node|worker|host)-?\d{1,4}"
 )
@@ -43,10 +45,15 @@ def names_in(raw: str) -> Names:
             users.add(told.get("user") or "")
             hosts.update({told.get("host") or "", (told.get("host") or "").partition(".")[0]})
     return Names(
-        frozenset(one for one in users if len(one) > LONGEST_WORD),
+        frozenset(filter(is_telling, users)),
         frozenset(one for one in hosts if len(one) > LONGEST_WORD and is_odd(one)),
         frozenset(secret_words(text)),
     )
+
+
+def is_telling(user: str) -> bool:
+    """Is a name of a user one wherever it stands?"""
+    return len(user) > LONGEST_WORD and not A_MEASURE.fullmatch(user)
 
 
 def is_odd(host: str) -> bool:

@@ -60,6 +60,7 @@ def test_a_secret_is_masked(form: str) -> None:
         ("20231234@gpu-7:~/x$ ls", "<user>@<host>:~/x$ ls"),
         ("USER=21cs30alice", "USER=<user>"),
         ("{'user': '2048'}", "{'user': '2048'}"),
+        ("~7b/13b models, ~80GB/GPU, ~50it/s, ~1e-4/step", "~7b/13b models, ~80GB/GPU, ~50it/s, ~1e-4/step"),
         (r"PS C:\Users\alice> pip list", r"PS C:\Users\<user>> pip list"),
         ("ssh -p 22 alice@gpu-7", "ssh -p 22 <user>@<host>"),
         ("Aug 12 10:38:30 gpu-7 kernel: NVRM: Xid", "Aug 12 10:38:30 <host> kernel: NVRM: Xid"),
@@ -124,6 +125,14 @@ def test_a_name_that_a_paste_shows_once_is_masked_wherever_it_stands() -> None:
     assert (set(names.users), set(names.hosts)) == ({"alicesmith"}, {"gpu-node-17"})
     told = masked_names(f"gpu-node-17.corp is down, says alicesmith of gpu-node-177: {KEY}", names)
     assert told == "<host> is down, says <user> of gpu-node-177: <secret>"
+
+
+def test_a_number_is_a_name_in_its_place_and_not_wherever_it_stands() -> None:
+    names = names_in(
+        "2080@lab-3:~$ ls\n/scratch/8bit/x /scratch/1234567/y\n/home/40GB/z\n21cs30bob@lab-3:~$ ls\n"
+    )
+    assert names.users == {"21cs30bob"}
+    assert redact_text("2080@lab-3:~$ ls", Identity()) == "<user>@<host>:~$ ls"
 
 
 def test_a_name_that_is_a_word_of_the_subject_stays() -> None:

@@ -146,6 +146,7 @@ class Installing:
     @cached_property
     def base(self) -> str:
         """The interpreter to build on, or for uv a version that it fetches. Leaves with 2 without one."""
+        from doctor.installing.tools import GET_UV, python_on_path
         from doctor.target import TargetNotFound, named_target
 
         version = self.asked.stated.python
@@ -156,12 +157,12 @@ class Installing:
                 refuse(str(error), error.hint)
         if version in ("", "{}.{}".format(*sys.version_info)):
             return sys.executable
-        if self.host.find_program("uv"):  # it tries each that it finds: pyenv's shims often lead nowhere
+        if self.host.find_program("uv"):  # it tries each that it finds
             return version
-        found = self.host.find_program(f"python{version}")
-        if found is None:
-            where = f"neither python{version} is on PATH nor uv, which fetches it"
-            refuse(where, "name one with --python PATH")
+        found = python_on_path(self.host, version)
+        if not found:
+            where = f"neither a python{version} that starts is on PATH nor uv, which fetches it"
+            refuse(where, f"name one with --python PATH, or install uv: {GET_UV}")
         return found
 
     def resolved(self, pins: list[Requirement]) -> Resolution:

@@ -44,7 +44,8 @@ TorchIndex = Annotated[
     typer.Option(
         "--torch-index",
         envvar="TORCH_INDEX_URL",
+        show_envvar=False,
         metavar="URL",
-        help="A mirror of the index of torch's builds.",
+        help="A mirror of the index of torch's builds (or TORCH_INDEX_URL).",
     ),
 ]

@@ -54,6 +54,13 @@ def inside(folder: str) -> str:
     )
 
 
+def python_on_path(host: Host, version: str) -> str:
+    """The interpreter of a version ("3.12"), "" without one that starts: pyenv's shims often lead nowhere."""
+    found = host.find_program(f"python{version}")
+    starts = found and host.run((found, "-c", ""), patience=PATIENCE).code == 0
+    return found if found and starts else ""
+
+
 def base_of(host: Host, python: str) -> str:
     """The interpreter behind that of a virtual environment, else the same.
 

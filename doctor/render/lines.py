@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from doctor.facts import Facts, Interpreter, StageRun
+from doctor.failures import ON_GPU_ONLY
 from doctor.findings import Finding
 from doctor.render import describe, native, workload
 
@@ -122,13 +123,14 @@ def mark(line: Line, facts: Facts, findings: Sequence[Finding]) -> Mark:
 
 
 def is_faulty(run: StageRun, findings: Sequence[Finding]) -> bool:
-    """Did a stage fail, and not for a reason that a note tells: that it cannot be tried on this machine?"""
-    excused = any(
-        run.stage in (one.subject for one in finding.evidence)
+    """Did a stage fail, and not for the one reason that it cannot be tried on this machine?"""
+    untried = {
+        evidence.subject
         for finding in with_symptoms(findings)
-        if finding.severity == "note"
-    )
-    return run.outcome == "failed" and not excused
+        if finding.id == ON_GPU_ONLY
+        for evidence in finding.evidence
+    }
+    return run.outcome == "failed" and run.stage not in untried
 
 
 def title_of(finding: Finding) -> str | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from doctor.cures import install
-from doctor.facts import Facts, StageRun
+from doctor.facts import Facts, Failure, StageRun
 from doctor.failures import failed_runs, in_words, owner_of
 from doctor.findings import Evidence, Fix
 from doctor.matrix.platform import table
@@ -15,45 +15,66 @@ from doctor.versions import comparable
 
 # What Python says of a name that is not there; of a module that is still being imported it says more.
 ABSENT = (
-    re.compile(r"cannot import name '(?P<name>\w{1,80})' from '(?P<module>[\w.]{1,120})'"),
+    re.compile(
+        r"cannot import name '(?P<name>\w{1,80})' from '(?P<module>[\w.]{1,120})'"
+        r"(?: \((?P<file>[^()\n]{1,400})\))?\Z"
+    ),
     re.compile(r"module '(?P<module>[\w.]{1,120})' has no attribute '(?P<name>\w{1,80})'\Z"),
     re.compile(r"No module named '(?P<module>[\w.]{1,120})'\Z"),
 )
+OF_PYTHON = re.compile(r"unknown location|[/\\](?:python3\.\d{1,2}|Lib)[/\\](?!(?:site|dist)-packages)")
 COMMON = "3.12"  # every library of the stack has wheels for it
 
 
 def absent_name(run: StageRun) -> str:
-    """The name that a failed stage missed at first, with its module: "typing.Self"; "" for none."""
-    _, said = run.failure.chain[0] if run.failure and run.failure.chain else ("", "")
-    for pattern in ABSENT:
-        found = pattern.match(said)
-        if found:
-            return ".".join(filter(None, (found["module"], found.groupdict().get("name"))))
-    return ""
+    """The name that a failed stage missed, with its module: "typing.Self"; "" for none.
+
+    Whoever tries another module after that one has failed of the other.
+    """
+    chain = run.failure.chain if run.failure else ()
+    missed = {found[0]: found for _, said in chain if (found := absence(said))}
+    if len(missed) != 1 or absence(chain[0][1]) is None:
+        return ""
+    told = [*missed.values()][0].groupdict()
+    is_elsewhere = told.get("file") and not OF_PYTHON.search(told["file"])
+    return "" if is_elsewhere else ".".join(filter(None, (told["module"], told.get("name"))))
+
+
+def absence(said: str) -> re.Match[str] | None:
+    """An error that says that a name or a module is not there."""
+    return next((found for pattern in ABSENT if (found := pattern.match(said.strip()))), None)
 
 
 def hits(
-    facts: Facts, told_of: Callable[[str, str], str], cures: Callable[[str], tuple[Fix, ...]]
+    facts: Facts, told_of: Callable[[str, str], str], cures: Callable[[Facts, str, str], tuple[Fix, ...]]
 ) -> Iterator[Hit]:
     """One hit a name that stages missed.
 
-    ``told_of`` (name, version of Python) says why it is absent, "" where it should be there.
+    ``told_of`` (name, version of Python) says why it is absent, "" where it should be there; ``cures`` takes
+    the name and the package that uses it, "" where none is known.
     """
     assert facts.interpreter is not None
-    version = facts.interpreter.version
+    shadowed = {one.module for one in facts.packages.shadows} if facts.packages else set()
     missed = {absent_name(run): run for run in reversed([*failed_runs(facts)])}
     for name, run in missed.items():
-        why = told_of(name, version)
-        if why and run.failure is not None:
+        why = told_of(name, facts.interpreter.version)
+        if why and run.failure is not None and name.partition(".")[0] not in shadowed:
             owner = owner_of(facts, run.failure.modules[-1]) if run.failure.modules else None
             package = f"{owner} {facts.version_of(owner)}" if owner else "A package"
             where = (Evidence("at", run.failure.frames[-1]),) if run.failure.frames else ()
             yield Hit(
                 title=f"{package} uses {name}, {why}",
-                breaks=tuple(one.stage for one in failed_runs(facts) if absent_name(one) == name),
+                breaks=tuple(one.stage for one in failed_runs(facts) if shares(one, name, run.failure)),
                 evidence=(Evidence(run.stage, in_words(run.failure)), *where),
-                fixes=cures(owner or ""),
+                fixes=cures(facts, name, owner or ""),
             )
+
+
+def shares(run: StageRun, name: str, failure: Failure) -> bool:
+    """Did a stage miss the name too, or stumble in the module that is left half imported for want of it?"""
+    place = failure.frames[-1].rpartition(":")[0] if failure.frames else ""
+    frames = run.failure.frames if run.failure else ()
+    return absent_name(run) == name or bool(place) and any(one.startswith(f"{place}:") for one in frames)
 
 
 def not_yet(name: str, version: str) -> str:
@@ -68,15 +89,15 @@ def not_yet(name: str, version: str) -> str:
     if first is not None and release < first:
         return f"which came with Python {since}, and this is {version}"
     if release == first and not release.micro:  # its pre-releases bear the same number
-        return f"which Python {version} has; this one is a pre-release of it"
+        return f"which Python {version} has, and its pre-releases lack"
     return ""
 
 
 def no_more(name: str, version: str) -> str:
     """Why a Python has a name no more; "" where it should, and where nothing is known of the name."""
     gone: dict[str, str] = table("python_names")["gone"]
-    dropped = gone.get(name) or gone.get(name.partition(".")[0], "")
-    release, last = comparable(version), comparable(dropped) if dropped else None
+    dropped = gone.get(name, "")
+    release, last = comparable(version), comparable(dropped)
     if release is None or last is None or release < last:
         return ""
     return f"which Python {dropped} dropped, and this is {version}"
@@ -88,15 +109,17 @@ def newer_python(facts: Facts) -> tuple[Fix, ...]:
     return (Fix(f"Set the stack up with Python {COMMON}, in a new environment", (command,), verified=False),)
 
 
-def newer_package(facts: Facts, owner: str) -> tuple[Fix, ...]:
-    """A newer release of the package, or an older Python."""
+def newer_package(facts: Facts, name: str, owner: str) -> tuple[Fix, ...]:
+    """A newer release of the package that uses a name, or an older Python."""
     older = ("uv", "venv", "--python", "3.10")
-    upgrade = (
-        install(facts, f"Upgrade {owner}", owner, options=("--upgrade",))
-        if owner
-        else Fix("Upgrade the package that the last frame names")
-    )
-    return (upgrade, Fix("Or make an environment with Python 3.10", (older,), verified=False))
+    installed = facts.packages.installed if facts.packages else {}
+    if name == "distutils" and "setuptools" not in installed:
+        yet = install(facts, "Install setuptools, which brings a distutils of its own", "setuptools")
+    elif owner:
+        yet = install(facts, f"Upgrade {owner}", owner, options=("--upgrade",))
+    else:
+        yet = Fix("Upgrade the package that the last frame names")
+    return (yet, Fix("Or make an environment with Python 3.10", (older,), verified=False))
 
 
 @rule(
@@ -111,8 +134,6 @@ def newer_package(facts: Facts, owner: str) -> tuple[Fix, ...]:
         r"re:__init__\(\) got an unexpected keyword argument .kw_only",
         r"re:dataclass\(\) got an unexpected keyword argument .(?:slots|kw_only)",
         "module 'sys' has no attribute 'get_int_max_str_digits'",
-        # torch/_dynamo is imported a second time, after the name above failed it.
-        "Duplicate dispatch rule for <built-in function intern>",
     ),
     cure=newer_python,
     question="Which Python is it, and which package does the last frame of the traceback name?",
@@ -130,7 +151,7 @@ def too_old(facts: Facts) -> Iterator[Hit]:
 
     References: https://docs.python.org/3/whatsnew/3.10.html
     """
-    yield from hits(facts, not_yet, lambda owner: newer_python(facts))
+    yield from hits(facts, not_yet, lambda facts, *_: newer_python(facts))
 
 
 @rule(
@@ -146,7 +167,7 @@ def too_old(facts: Facts) -> Iterator[Hit]:
         r"re:mutable default <class [^\n]{1,120}> for field \w{1,80} is not allowed: use default_factory",
         "re:module .configparser. has no attribute .SafeConfigParser",
     ),
-    cure=lambda facts: newer_package(facts, ""),
+    cure=lambda facts: newer_package(facts, "", ""),
     question="Which Python is it, and which package does the last frame of the traceback name?",
 )
 def too_new(facts: Facts) -> Iterator[Hit]:
@@ -159,4 +180,4 @@ def too_new(facts: Facts) -> Iterator[Hit]:
 
     References: https://docs.python.org/3/whatsnew/3.12.html
     """
-    yield from hits(facts, no_more, lambda owner: newer_package(facts, owner))
+    yield from hits(facts, no_more, newer_package)

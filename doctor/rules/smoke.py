@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.facts import Facts, Proof, StageRun
-from doctor.failures import failed_runs, failure_text, in_words
+from doctor.failures import ON_GPU_ONLY, failed_runs, in_words
 from doctor.findings import Evidence
 from doctor.rules import Hit, rule
 from doctor.rules.packing import is_of_repacking
@@ -18,7 +18,7 @@ OF_THE_LIBRARY = "native-library-ran"
 GPU_WANTED = (
     "No GPU found. A GPU is needed for quantization",
     "CUDA is required but not available for bitsandbytes",
-    "requires CUDA, but CUDA is not available",
+    "(<0.43.1) requires CUDA, but CUDA is not available",
 )
 # Without CUDA transformers 4.32 to 4.40, and any beside bitsandbytes below 0.43.1, look past what is there.
 LOOKED_PAST = "the latest version of bitsandbytes"
@@ -31,14 +31,14 @@ def has_its_own_rule(proof: Proof) -> bool:
 
 def wants_gpu(facts: Facts, run: StageRun) -> bool:
     """Did a stage fail for no other reason than that torch sees no GPU?"""
-    text, runtime = failure_text(run), facts.torch_runtime
-    sees_none = runtime is not None and runtime.cuda_available is False
+    said = "\n".join(message for _, message in run.failure.chain) if run.failure else ""
+    available = facts.torch_runtime.cuda_available if facts.torch_runtime else None
     # This stage is not tried where one of the packages cannot be imported.
-    is_looked_past = sees_none and run.stage == "load-4bit" and LOOKED_PAST in text
-    return is_looked_past or any(words in text for words in GPU_WANTED)
+    is_looked_past = available is False and run.stage == "load-4bit" and LOOKED_PAST in said
+    return is_looked_past or (available is not True and any(words in said for words in GPU_WANTED))
 
 
-@rule("bitsandbytes/quantises-on-gpu-only", "note", needs=("trial",), symptoms=GPU_WANTED)
+@rule(ON_GPU_ONLY, "note", needs=("trial",), symptoms=GPU_WANTED)
 def quantises_on_gpu_only(facts: Facts) -> Iterator[Hit]:
     """This release quantises on a GPU only, so the 4-bit steps could not be tried here
 

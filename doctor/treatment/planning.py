@@ -38,7 +38,7 @@ def planned(report: Report, language: Language, *, torch_index: str = "") -> Pla
     plan = plan._replace(conflicts={**plan.conflicts, **refused})
     steps = tuple(ordered([*of_packages(facts, plan, torch_index), *variables, *by_hand(plan)]))
     forbidden = refusal(facts) if any(step.is_applied for step in steps) else None
-    is_set_beside = forbidden is not None and language in OF_THE_TARGET
+    is_set_beside = forbidden is not None and facts.interpreter is not None and language in OF_THE_TARGET
     if forbidden and is_set_beside:
         steps = (beside(steps, forbidden), *(step for step in steps if not step.is_applied))
     return Plan(

@@ -6,7 +6,7 @@ import pytest
 from fakes import NOT_STARTED, FakeHost, ended
 
 from doctor.installing.outcome import Stopped
-from doctor.installing.tools import Tools, base_of, tools_for
+from doctor.installing.tools import Tools, base_of, python_on_path, tools_for
 from installing.wheels import resolution
 
 PYTHON = "/usr/bin/python3"
@@ -82,6 +82,15 @@ def test_another_index_stands_in_for_torchs() -> None:
         "https://mirror/cpu",
     )
     assert "--index-url" not in rest
+
+
+def test_a_shim_that_leads_nowhere_is_no_python() -> None:
+    shim = {"python3.12": "/root/.pyenv/shims/python3.12"}
+    dead, alive = (
+        FakeHost(programs=shim).on(shim["python3.12"], replies=ended(code=code)) for code in (127, 0)
+    )
+    assert (python_on_path(dead, "3.12"), python_on_path(alive, "3.12")) == ("", shim["python3.12"])
+    assert python_on_path(FakeHost(), "3.12") == ""
 
 
 def test_no_environment_is_built_on_another() -> None:

@@ -144,7 +144,7 @@ def test_a_stage_that_cannot_be_tried_here_is_open_and_no_failure() -> None:
     seen = (Evidence("load-4bit", "No GPU found", "a GPU"),)
     note = replace(finding("bitsandbytes/quantises-on-gpu-only", "note"), evidence=seen)
     assert mark(LINE["smoke test"], facts, [note]) == "?"
-    assert mark(LINE["smoke test"], facts, [replace(note, severity="warning")]) == "FAIL"
+    assert mark(LINE["smoke test"], facts, [replace(note, id="smoke/wrong-result")]) == "FAIL"
     found = report(facts, "healthy", [note])
     assert verdict(found).endswith("since none is seen here; the smoke test.")
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from healthy import PYTHON, SITE, VERSIONS, but, died, hung, packages, raised, stage_run, trial
 
-from doctor.facts import Facts, Proof
+from doctor.facts import Facts, Proof, StageRun
 from doctor.findings import Severity
 from doctor.stack import STACK
 
@@ -138,8 +138,13 @@ HITS = {
     "4 bits want a GPU": case(
         "bitsandbytes/quantises-on-gpu-only",
         "note",
-        facts(trial=trial(raised("load-4bit", "No GPU found. A GPU is needed for quantization."))),
+        facts(
+            gpus=(),
+            torch_runtime=SEES_NONE,
+            trial=trial(raised("load-4bit", "No GPU found. A GPU is needed for quantization.")),
+        ),
         "bitsandbytes 0.50.2 quantises on a GPU only",
+        beside=("gpu/not-started",),
     ),
     "transformers looks past bitsandbytes where torch sees no GPU": case(
         "bitsandbytes/quantises-on-gpu-only",
@@ -155,6 +160,28 @@ HITS = {
         "The stage load-4bit of the trial run fails",
     ),
 }
+
+GPU_HERE = "requires CUDA, but CUDA is not available"
+NOISE = f"UserWarning: sonic-moe kernel {GPU_HERE}; No GPU found. A GPU is needed for quantization"
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        raised("lora-step", "boom", "RuntimeError"),
+        raised("load-4bit", f"DeepGEMM kernel {GPU_HERE}", "ImportError"),
+        raised("load-4bit", "No GPU found. A GPU is needed for quantization.", "RuntimeError"),
+    ],
+)
+def test_beside_a_gpu_that_torch_sees_a_stage_has_failed(run: StageRun) -> None:
+    assert ids(facts(trial=trial(but(run, noise=NOISE)))) == ["smoke/stage-failed"]
+
+
+def test_what_was_printed_beside_another_error_excuses_nothing() -> None:
+    run = but(raised("load-4bit", "boom", "RuntimeError"), noise=f"{NOISE} {LOOKED_PAST}")
+    seen = ids(facts(gpus=(), torch_runtime=SEES_NONE, trial=trial(run)))
+    assert "smoke/stage-failed" in seen and "bitsandbytes/quantises-on-gpu-only" not in seen
+
 
 MISSES = {
     "every proof holds": facts(trial=trial(stage_run("load-4bit", proofs=(proof("nf4-error-band", True),)))),

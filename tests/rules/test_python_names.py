@@ -10,7 +10,9 @@ import healthy
 import pytest
 from healthy import SITE, but, raised, trial
 
-from doctor.facts import Facts
+from doctor.diagnosis import diagnose
+from doctor.facts import Facts, Shadow
+from doctor.findings import Subject
 from doctor.matrix.platform import table
 
 from .judging import case, check, facts, ids
@@ -21,8 +23,8 @@ NAMES = table("python_names")
 OURS = sys.version_info[:2]
 
 
-def on(python: str, said: str, kind: str = "AttributeError", stage: Any = "import-peft") -> Facts:
-    run = raised(stage, said, kind, modules=("peft", "torch"), frames=POLYFILLS)
+def on(python: str, said: str, kind: str = "AttributeError", **failure: Any) -> Facts:
+    run = raised("import-peft", said, kind, modules=("peft", "torch"), frames=POLYFILLS, **failure)
     return facts(interpreter=but(healthy.FACTS.interpreter, version=python), trial=trial(run))
 
 
@@ -40,7 +42,7 @@ HITS = {
         "python/too-old-for-package",
         "error",
         on("3.11.0", DIGITS),
-        "which Python 3.11.0 has; this one is a pre-release of it",
+        "which Python 3.11.0 has, and its pre-releases lack",
         beside=("peft/import-failed",),
     ),
     "a release too old": case(
@@ -64,9 +66,9 @@ HITS = {
     "a release too new": case(
         "python/too-new-for-package",
         "error",
-        on("3.12.1", "No module named 'distutils.util'", "ModuleNotFoundError"),
-        "uses distutils.util, which Python 3.12 dropped, and this is 3.12.1",
-        command="torch",
+        on("3.12.1", "No module named 'distutils'", "ModuleNotFoundError"),
+        "uses distutils, which Python 3.12 dropped, and this is 3.12.1",
+        command="setuptools",
         beside=("peft/import-failed",),
     ),
 }
@@ -77,7 +79,29 @@ OTHERS = {
     "a module that is still being imported": on(
         "3.10.4", "partially initialized " + DIGITS + " (most likely due to a circular import)"
     ),
-    "not dropped yet": on("3.11.9", "No module named 'distutils.util'", "ModuleNotFoundError"),
+    "not dropped yet": on("3.11.9", "No module named 'distutils'", "ModuleNotFoundError"),
+    "a part of the distutils of setuptools": on(
+        "3.12.1", "No module named 'distutils.msvccompiler'", "ModuleNotFoundError"
+    ),
+    "a file of the user": on("3.12.0", "cannot import name 'override' from 'typing' (/w/typing.py)"),
+    "another package that is tried next": on(
+        "3.10.4",
+        "cannot import name 'override' from 'typing' (/usr/lib/python3.10/typing.py)",
+        chain=(
+            ("ImportError", "cannot import name 'override' from 'typing' (/usr/lib/python3.10/typing.py)"),
+            (
+                "ImportError",
+                "cannot import name 'override' from 'typing_extensions' (/v/typing_extensions.py)",
+            ),
+        ),
+    ),
+    "a module that a file hides": but(
+        on("3.10.4", "module 'enum' has no attribute 'StrEnum'"),
+        packages=but(
+            healthy.FACTS.packages,
+            shadows=(Shadow(module="enum", path="/w/enum.py", entry="working folder"),),
+        ),
+    ),
     "no name of the standard library": on("3.10.4", "No module named 'torchvision'", "ModuleNotFoundError"),
 }
 
@@ -90,6 +114,23 @@ def test_hit(name: str) -> None:
 @pytest.mark.parametrize("name", OTHERS)
 def test_miss(name: str) -> None:
     assert not [id for id in ids(OTHERS[name]) if id.endswith("-for-package")]
+
+
+@pytest.mark.parametrize("name", ["itertools.batched", "enum.StrEnum", "sys.get_int_max_str_digits"])
+def test_what_fails_for_want_of_it_is_its_symptom(name: str) -> None:
+    module, _, attribute = name.rpartition(".")
+    missed = on("3.10.4", f"module {module!r} has no attribute {attribute!r}")
+    echo = raised(  # of the module that stays half imported
+        "import-transformers",
+        "Duplicate dispatch rule for <built-in function intern>",
+        "ValueError",
+        frames=(POLYFILLS[0].replace(":31", ":19"), f"{SITE}/torch/_dynamo/decorators.py:1026 in wrapper"),
+    )
+    assert missed.trial is not None
+    found = diagnose(but(missed, trial=trial(*missed.trial.runs, echo)), Subject(kind="live", name="x"))
+    (cause,) = found.findings
+    assert (cause.id, cause.breaks) == ("python/too-old-for-package", ("import-transformers", "import-peft"))
+    assert {one.id for one in cause.symptoms} == {"transformers/import-failed", "peft/import-failed"}
 
 
 def there(name: str) -> bool:

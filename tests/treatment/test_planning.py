@@ -171,6 +171,12 @@ def test_an_interpreter_of_the_system_is_refused_with_the_way_out() -> None:
     assert lines.refusal is not None and told(lines)[0] == ("install", ("peft==0.18.0",), ("a/b",))
 
 
+def test_where_no_interpreter_was_examined_the_steps_are_told() -> None:
+    facts = msgspec.structs.replace(with_packages(peft="0.17.1"), interpreter=None)
+    plan = planned(report_of(facts, finding("a/b", install("peft>=0.18.0"))), "pip")
+    assert plan.refusal is not None and told(plan)[0] == ("install", ("peft==0.18.0",), ("a/b",))
+
+
 def test_a_package_that_no_table_knows_is_asked_for_as_it_is() -> None:
     plan = planned(report_of(healthy.FACTS, finding("a/b", install("wandb>=0.16"))), "pip")
     assert told(plan) == [("install", ("wandb>=0.16",), ("a/b",))]

@@ -123,7 +123,7 @@ VISIBILITY = (
     ),
     row("No GPU found. A GPU is needed for quantization", IS_MAC, CPU_BUILD, HIDDEN),
     row("CUDA is required but not available for bitsandbytes", IS_MAC, CPU_BUILD),
-    row("requires CUDA, but CUDA is not available", IS_MAC, CPU_BUILD, HIDDEN),
+    row("(<0.43.1) requires CUDA, but CUDA is not available", IS_MAC, CPU_BUILD, HIDDEN),
     row(
         one_of(r"Flash ?Attention ?2 is not available on CPU", r"Failed to infer device type"),
         CPU_BUILD,
