@@ -22,7 +22,9 @@ ABSENT = (
     re.compile(r"module '(?P<module>[\w.]{1,120})' has no attribute '(?P<name>\w{1,80})'\Z"),
     re.compile(r"No module named '(?P<module>[\w.]{1,120})'\Z"),
 )
-OF_PYTHON = re.compile(r"unknown location|[/\\](?:python3\.\d{1,2}|Lib)[/\\](?!(?:site|dist)-packages)")
+STANDARD_LIBRARY = re.compile(
+    r"unknown location|[/\\](?:python3\.\d{1,2}|Lib)[/\\](?!(?:site|dist)-packages)"
+)
 COMMON = "3.12"  # every library of the stack has wheels for it
 
 
@@ -36,7 +38,7 @@ def absent_name(run: StageRun) -> str:
     if len(missed) != 1 or absence(chain[0][1]) is None:
         return ""
     told = [*missed.values()][0].groupdict()
-    is_elsewhere = told.get("file") and not OF_PYTHON.search(told["file"])
+    is_elsewhere = told.get("file") and not STANDARD_LIBRARY.search(told["file"])
     return "" if is_elsewhere else ".".join(filter(None, (told["module"], told.get("name"))))
 
 
