@@ -78,8 +78,7 @@ def fix(
         told = treating.in_public(host, plan)
         deliver(rendered(told, format, style, following=not (apply or new_venv or saved)), output)
     if new_venv:
-        beside = style_of(host, sys.stderr, no_color)
-        raise typer.Exit(treating.make_beside(host, report, new_venv, checking, torch_index, beside))
+        raise typer.Exit(treating.make_beside(host, report, new_venv, checking, torch_index, no_color))
     if carries_out:
         asked.refuse_foreign_words(words, own_language(host, report))
         raise typer.Exit(treating.carry_out(host, report, plan, checking, yes, telling))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
-from doctor.cli.output import EXIT_ERROR, deliver, exit_code, refuse
+from doctor.cli.output import EXIT_ERROR, deliver, exit_code, refuse, style_of
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -171,7 +171,7 @@ def tell_past(host: LocalHost, target: Target) -> int:
 
 
 def make_beside(
-    host: LocalHost, report: Report, folder: str, checking: Checking, torch_index: str, style: dict[str, Any]
+    host: LocalHost, report: Report, folder: str, checking: Checking, torch_index: str, no_color: bool
 ) -> int:
     """Make a cured environment in a new folder and check it. Returns the exit code of that check."""
     from doctor import __version__
@@ -207,6 +207,7 @@ def make_beside(
     told = Installation(
         tool_version=__version__, folder=outcome.folder, state="made", python=outcome.python, proof=found
     )
+    style = style_of(host, sys.stderr, no_color)
     text = installing.render(in_public(host, told), windows=sys.platform == "win32", **style)
     typer.echo(text, err=True, nl=False)
     return exit_code(found, checking.strict)

@@ -154,7 +154,7 @@ def test_a_name_came_when_the_table_says(name: str) -> None:
     assert there(name) == (first <= OURS)
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")
 @pytest.mark.parametrize("name", sorted({*NAMES["gone"]} - {"distutils"}))  # setuptools has its own
 def test_a_name_went_when_the_table_says(name: str) -> None:
     dropped = tuple(map(int, NAMES["gone"][name].split(".")))
