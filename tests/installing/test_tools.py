@@ -85,7 +85,7 @@ def test_another_index_stands_in_for_torchs() -> None:
 
 
 def test_a_shim_that_leads_nowhere_is_no_python() -> None:
-    shim = {"python3.12": "/root/.pyenv/shims/python3.12"}
+    shim = {"python3.12": "/home/ann/.pyenv/shims/python3.12"}
     dead, alive = (
         FakeHost(programs=shim).on(shim["python3.12"], replies=ended(code=code)) for code in (127, 0)
     )
