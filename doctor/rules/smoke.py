@@ -47,7 +47,8 @@ def quantises_on_gpu_only(facts: Facts) -> Iterator[Hit]:
 
     Fix: try it on the machine that has the GPU.
     """
-    pair = " with ".join(f"{name} {facts.version_of(name)}" for name in ("transformers", "bitsandbytes"))
+    named = (f"{name} {facts.version_of(name) or ''}".strip() for name in ("transformers", "bitsandbytes"))
+    pair = " with ".join(named)
     for run in failed_runs(facts):
         if wants_gpu(facts, run):
             yield Hit(

@@ -17,7 +17,8 @@ from doctor.proposal import installed_versions, propose
 from doctor.resolution import Resolution
 from doctor.treatment.changes import Change, name_of
 from doctor.treatment.choosing import Chosen, chosen
-from doctor.treatment.plan import OF_THE_TARGET, Language, Plan, Refusal, Step, Uncured
+from doctor.treatment.plan import OF_THE_TARGET, Language, Plan, Step, Uncured
+from doctor.treatment.refusing import beside, refusal
 from doctor.treatment.registrations import unregistered
 from doctor.treatment.solving import Solved, sources_of_their_own
 from doctor.treatment.variables import settings
@@ -50,18 +51,6 @@ def planned(report: Report, language: Language, *, torch_index: str = "") -> Pla
         because=() if is_set_beside else plan.outcome.because,
         uncured=tuple(uncured(findings, plan)),
         refusal=forbidden,
-    )
-
-
-def beside(steps: Sequence[Step], forbidden: Refusal) -> Step:
-    """What stands for all that would change a target which must not be changed."""
-    cures = unique([id for step in steps if step.is_applied for id in step.cures])
-    return Step(
-        title="Leave this Python as it is, and make a cured environment beside it",
-        kind="hand",
-        scope="environment",
-        cures=cures,
-        commands=forbidden.commands,
     )
 
 
@@ -261,19 +250,6 @@ def uncured(findings: Sequence[Finding], plan: Chosen) -> Iterator[Uncured]:
             yield Uncured(finding.id, finding.title, "no cure is known that could be planned")
         elif choice and choice.changes and plan.foresees(finding) is False:
             yield Uncured(finding.id, finding.title, "no release is known that cures it with the others")
-
-
-def refusal(facts: Facts) -> Refusal | None:
-    """Why the target must not be changed, with the command that makes an environment beside it."""
-    interpreter = facts.interpreter
-    if interpreter is None:
-        return Refusal("its interpreter does not answer", (("lora-doctor", "check", "--all-environments"),))
-    way_out = (("lora-doctor", "fix", "--python", interpreter.executable, "--new-venv", ".venv"),)
-    if interpreter.externally_managed:
-        return Refusal("this Python belongs to the system, whose package manager looks after it", way_out)
-    if not interpreter.writable:
-        return Refusal("you may not write into it", way_out)
-    return None
 
 
 def told_of(packages: Sequence[str], replaces: Mapping[str, str], wished: Collection[str]) -> str:

@@ -10,6 +10,7 @@ import select
 import shutil
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -181,6 +182,35 @@ def test_anything_but_a_yes_changes_nothing(desk: Desk, key: str, code: int) -> 
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == code, told
     os.close(terminal)
     assert desk.registered == ["peft-0.17.1.dist-info"]
+
+
+def of_the_system(desk: Desk) -> Path:
+    """A Python as a distribution has it: no virtual environment, marked by PEP 668, the same packages."""
+    stdlib, home = Path(sysconfig.get_path("stdlib")), desk.folder / "usr"
+    lib = home / "lib" / stdlib.name
+    for folder in (lib, home / "bin"):
+        folder.mkdir(parents=True)
+    for entry in stdlib.iterdir():
+        if entry.name != "site-packages":
+            (lib / entry.name).symlink_to(entry)
+    desk.site.rename(lib / "site-packages")
+    (lib / "EXTERNALLY-MANAGED").write_text("[externally-managed]\n")
+    return Path(shutil.copy2(os.path.realpath(sys.executable), home / "bin" / stdlib.name))
+
+
+def test_a_python_of_the_system_is_left_alone(desk: Desk) -> None:
+    python = of_the_system(desk)
+    peft = next(python.parents[1].glob("lib/python*/site-packages/peft-0.17.1.dist-info"))
+    twin = peft.with_name("numpy.egg-info")  # the same release once more, as Debian packs cryptography
+    shutil.copytree(peft.with_name("numpy-2.2.6.dist-info"), twin)
+    (twin / "METADATA").rename(twin / "PKG-INFO")
+    asked = [*desk.argv[:-1], str(python), *LOOK]
+    told = run(asked, 1, desk.env, desk.folder).stdout
+    assert "1 step" in told and "--new-venv .venv" in told and ILL in told
+    assert "pip install" not in told and "rm -r" not in told and "duplicate-metadata" not in told
+    refused = run([*asked, "--apply", "--yes"], 2, desk.env, desk.folder)
+    assert "belongs to the system" in refused.stderr and "--new-venv .venv" in refused.stderr
+    assert peft.is_dir()
 
 
 def read_until(terminal: int, words: str, press: str = "") -> str:
